@@ -9,6 +9,8 @@ import type { RecordItem, RecordPage } from "../shared/api/record-item.js";
 import { billCases, zeroCases } from "./outside/money/bills.js";
 import { type MoneyCase, moneyCases, moneyPrices } from "./outside/money/cases.js";
 import { rateCases } from "./outside/money/rates.js";
+import { agesSeconds } from "./support/ages.js";
+import { until } from "./support/client.js";
 import { makeSite } from "./support/processes/processes.js";
 
 const providers = [
@@ -78,22 +80,20 @@ ${moneyPrices}
   priced/image-vectors: { input: 0, output: 0, image_input: 4000 }
 budgets:
   user_paths:
-    - { path: /, per_child: true, limits: [{ period: daily, amount: 1 }] }
+    - { path: /, per_child: true, limits: [{ period_seconds: ${agesSeconds}, amount: 1 }] }
 entitlements: [quota_templates]
 `,
 );
 await site.startDaemon();
 const { ready: url } = await site.startProxy();
 
-async function recordOf(requestId: string): Promise<RecordItem | undefined> {
-  for (let tries = 0; tries < 200; tries++) {
+async function recordOf(requestId: string): Promise<RecordItem> {
+  const look = async (): Promise<RecordItem | undefined> => {
     const answer = await fetch(`${url}/admin/usage/records?limit=5`);
     const { records } = (await answer.json()) as RecordPage;
-    const found = records.find(({ request_id: id }) => id === requestId);
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return undefined;
+    return records.find(({ request_id: id }) => id === requestId);
+  };
+  return (await until(look, (found) => found !== undefined))!;
 }
 
 for (const one of [...moneyCases, ...rateCases, ...billCases, ...zeroCases])
@@ -108,12 +108,10 @@ for (const one of [...moneyCases, ...rateCases, ...billCases, ...zeroCases])
     const text = await response.text();
     t.equal(response.status, 200, text.slice(0, 300));
     const record = await recordOf(response.headers.get("x-request-id") ?? "");
-    if (record === undefined) return t.fail("no usage record");
     const cost = record.total_cost;
     if (one.usd === null || cost === null) t.equal(cost, one.usd);
     else t.ok(Math.abs(cost - one.usd) < 1e-9, `${cost}, not ${one.usd}`);
     if (one.record !== undefined) t.match(record, one.record);
-    return undefined;
   });
 
 const bought: readonly MoneyCase[] = [

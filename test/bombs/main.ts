@@ -18,6 +18,7 @@ import { parseArgs, promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { decodedFreelyBytes } from "../../proxy/bounds.js";
 import { createRandom, type Random } from "../sim/random.js";
+import { agesSeconds } from "../support/ages.js";
 import { admin, ruleNow, until } from "../support/client.js";
 import { makeSite, type Part } from "../support/processes/processes.js";
 import { type DrawnBody, drawBody } from "./draw-body.js";
@@ -159,10 +160,10 @@ providers:
   g: { type: gemini, base_url: "${base}/v1beta/openai", api_key: k, models: [m] }
 rate_limits:
   user_paths:
-    - { path: /spent, limits: [{ period: day, max_requests: 1 }] }
-    - { path: /tokens, limits: [{ period: day, max_tokens: 1 }] }
+    - { path: /spent, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
+    - { path: /tokens, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1 }] }
     - path: /fresh
-      limits: [{ period: day, max_requests: 1000000 }, { period: concurrent, max_requests: 50 }]
+      limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000000 }, { period: concurrent, max_requests: 50 }]
 `,
   {
     NODE_OPTIONS: `--import=${new URL("watch-turns.js", import.meta.url).href}`,
@@ -550,12 +551,12 @@ try {
     () => used("/fresh", 0),
     ({ in_flight }) => in_flight === 0,
   );
-  const { requests_used: counted } = await used("/fresh", 86_400);
+  const { requests_used: counted } = await used("/fresh", agesSeconds);
   const sentOn = provider.counted - countedBefore;
   if (counted !== sentOn) finding(`${counted} requests are counted, ${sentOn} were sent on`);
-  const { requests_used: spent } = await used("/spent", 86_400);
+  const { requests_used: spent } = await used("/spent", agesSeconds);
   if (spent !== 1) finding(`${spent} requests are counted of a path whose limit is 1`);
-  const { tokens_used: tokens } = await used("/tokens", 86_400);
+  const { tokens_used: tokens } = await used("/tokens", agesSeconds);
   if (tokens !== 2) finding(`${tokens} tokens are counted of a path that used 2`);
   let held = -1;
   for (let i = 0; i < 100 && held !== 0; i++) {

@@ -52,7 +52,10 @@ export interface Gateway {
   readonly standIn: StandIn;
   /** A managed key of this user path. */
   keyOf(path: string): Promise<string>;
-  limit(path: string, period: { readonly period: string }, maxRequests: number): Promise<void>;
+  /** At most so many requests at a time on the path. */
+  limitSlots(path: string, maxRequests: number): Promise<void>;
+  /** At most so many requests a day on the path; none of them is used. */
+  limitDay(path: string, maxRequests: number): Promise<void>;
   /** A hard cap on the path's output of any two seconds. */
   cap(path: string, outputTokens: number): Promise<void>;
   /** Resolves once a hard cap has ended an answer of this path. */
@@ -117,9 +120,14 @@ rate_limits:
       const { value } = await ask("POST /auth-keys", { name: path.slice(1), user_path: path });
       return String(value);
     },
-    async limit(path, period, maxRequests) {
-      const limit = { user_path: path, limit_key: period, max_requests: maxRequests };
-      await ask("PUT /rate-limits", limit);
+    async limitSlots(path, maxRequests) {
+      const limit = { user_path: path, limit_key: { period: "concurrent" } };
+      await ask("PUT /rate-limits", { ...limit, max_requests: maxRequests });
+    },
+    async limitDay(path, maxRequests) {
+      const limit = { user_path: path, limit_key: { period: "day" } };
+      await ask("PUT /rate-limits", { ...limit, max_requests: maxRequests });
+      await ask("POST /rate-limits/reset-one", { user_path: path, period: "day" });
     },
     async cap(path, outputTokens) {
       const cap = {

@@ -25,6 +25,7 @@ t.teardown(() => rmSync(directory, { recursive: true, force: true }));
 async function problemOf({ dialect = "chat", step, outcome, streams = 0, refusals = 0 }: Sample) {
   /** Those that Sluice has recorded. */
   let requests = 0;
+  let refused = 0;
   const counted = { requests: 0, inputTokens: 0, outputTokens: 0 };
   const seen: Seen = { ...counted, streaming: 0, streams: 0, refused: [] };
   const gateway: Gateway = {
@@ -38,12 +39,13 @@ async function problemOf({ dialect = "chat", step, outcome, streams = 0, refusal
       close: async () => {},
     },
     keyOf: async () => "key",
-    limit: async () => {},
+    limitSlots: async () => {},
+    limitDay: async () => {},
     cap: async () => {},
     cut: async () => {},
     recorded: async () => ({ ...counted, requests, inFlight: 0 }),
     refused: () => (refusals > 0 ? Promise.resolve() : new Promise(() => {})),
-    refusals: () => refusals,
+    refusals: () => refused,
     use: async () => {},
     occupy: async () => () => {},
     close: async () => {},
@@ -60,6 +62,7 @@ async function problemOf({ dialect = "chat", step, outcome, streams = 0, refusal
       seen.requests += asked;
       if (url === gateway.url) requests += asked;
       seen.streams += streams;
+      refused += refusals;
       return { isLate: false, ...outcome };
     },
     close: async () => {},

@@ -198,7 +198,7 @@ async function whileBusy(
   job: Job,
   path: string,
 ): Promise<Outcome> {
-  await gateway.limit(path, { period: "concurrent" }, 1);
+  await gateway.limitSlots(path, 1);
   const end = await gateway.occupy(job.key, `${host.name}/${model}`);
   let wasRefused = false;
   void gateway.refused(path).then(() => {
@@ -213,17 +213,16 @@ async function whileBusy(
 /** An agent asks for more than the answer, such as a title, and each may be refused. */
 const refusalsMax = 10;
 
-/** Its only request of the day is used. */
-async function atItsEnd(
-  gateway: Gateway,
-  { client, host, model }: Cell,
-  job: Job,
-  path: string,
-): Promise<Outcome> {
-  await gateway.limit(path, { period: "day" }, 1);
+/** Its only request of the day is used. A run over the day's end is played again. */
+async function atItsEnd(gateway: Gateway, cell: Cell, job: Job, path: string): Promise<Outcome> {
+  const { client, host, model } = cell;
+  const today = (): number => Math.floor(Date.now() / 86_400_000);
+  const [began, refusedBefore] = [today(), gateway.refusals(path)];
+  await gateway.limitDay(path, 1);
   await gateway.use(job.key, `${host.name}/${model}`);
   const outcome = await client.run(job);
-  const refusals = gateway.refusals(path);
+  if (today() !== began) return atItsEnd(gateway, cell, job, path);
+  const refusals = gateway.refusals(path) - refusedBefore;
   if (refusals > (client.dayRefusalsMax ?? refusalsMax))
     throw new Error(`it goes on: it was refused ${refusals} times`);
   return outcome;

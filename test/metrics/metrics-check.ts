@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { agesSeconds } from "../support/ages.js";
 import { until } from "../support/client.js";
 import { parseMetrics } from "../support/parse-metrics.js";
 import { freePort } from "../support/processes/free-port.js";
@@ -80,7 +81,7 @@ virtual_models: { both: { strategy: failover, targets: [{ model: up/failing }, {
 rate_limits:
   user_paths:
     - { path: /, limits: [{ period: minute, max_requests: 1000, max_tokens: 100000 }] }
-    - { path: /tight, limits: [{ period: minute, max_requests: 2 }] }
+    - { path: /tight, limits: [{ period_seconds: ${agesSeconds}, max_requests: 2 }] }
 budgets: { user_paths: [{ path: /, limits: [{ period: daily, amount: 10 }] }] }
 `,
   );

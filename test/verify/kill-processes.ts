@@ -13,6 +13,7 @@ import type { ProviderJob } from "../bench/overshoot/provider.js";
 import type { Served } from "../bench/overshoot/work.js";
 import { ownBuild, writeConfig } from "../bench/peers/sluice.js";
 import { createRandom } from "../sim/random.js";
+import { agesSeconds } from "../support/ages.js";
 import { ruleNow } from "../support/client.js";
 import type { Part } from "./simulated.js";
 
@@ -37,7 +38,6 @@ const slots = 16;
 const clientsOfCap = 8;
 /** Reached amid the kills. */
 const cap = 300;
-const day = 86_400;
 /** Between a start and the next kill. Two deaths within a moment may lose what was counted then. */
 const quietMs = { least: 1_500, most: 2_500 };
 
@@ -62,13 +62,13 @@ export async function killProcesses({
     api_key: "none",
     models: ["m"],
   });
-  const counted = { period: "day", max_requests: 1e9, max_tokens: 1e12 };
+  const counted = { period_seconds: agesSeconds, max_requests: 1e9, max_tokens: 1e12 };
   const config = writeConfig(home, {
     providers: { load: provider(load), capped: provider(capped) },
     rate_limits: {
       user_paths: [
         { path: "/load", limits: [counted, { period: "concurrent", max_requests: slots }] },
-        { path: "/capped", limits: [{ period: "day", max_requests: cap }] },
+        { path: "/capped", limits: [{ period_seconds: agesSeconds, max_requests: cap }] },
       ],
     },
   });
@@ -104,7 +104,7 @@ export async function killProcesses({
   await onCapped.stop();
 
   const usedLoad = await atRest(proxy.url);
-  const usedCapped = await ruleNow(proxy.url, "/capped", day);
+  const usedCapped = await ruleNow(proxy.url, "/capped", agesSeconds);
   const [served, servedCapped] = [await count(load), await count(capped)];
   const problems: string[] = [];
   /** A broken request may have been counted before its proxy died, and not reached a provider. */
@@ -141,7 +141,7 @@ export async function killProcesses({
 /** The rule of the load when no request holds a slot any more, or after ten seconds. */
 async function atRest(url: string): ReturnType<typeof ruleNow> {
   for (let i = 0; ; i++) {
-    const [rule, held] = [await ruleNow(url, "/load", day), await ruleNow(url, "/load", 0)];
+    const [rule, held] = [await ruleNow(url, "/load", agesSeconds), await ruleNow(url, "/load", 0)];
     if (held.in_flight === 0 || i === 100) return rule;
     await delay(100);
   }

@@ -7,13 +7,12 @@ import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { agesSeconds } from "../../support/ages.js";
 import { programPath } from "../../support/processes/program-path.js";
 import { withChildren } from "../measure/process-stat.js";
 import { pricesYaml, tenants } from "./mix.js";
 
 export const master = "master-key-of-the-soak";
-/** Longer than any run: what it counts is the whole of it. */
-export const agesSeconds = 3_000_000_000;
 
 export interface GatewayOptions {
   readonly directory: string;

@@ -4,8 +4,9 @@
  * docs/contributing/testing.md's: requests that were running in it have no record and no tokens,
  * and may be counted; nothing else.
  */
+
 import type { DaemonClient } from "../../../shared/wire/daemon-client.js";
-import { agesSeconds } from "./gateway.js";
+import { agesSeconds } from "../../support/ages.js";
 import type { Ledger } from "./ledger.js";
 import { type KindName, kindNameOf } from "./mix.js";
 import { marks } from "./provider-answers.js";

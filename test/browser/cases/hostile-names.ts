@@ -2,6 +2,7 @@
 import t from "tap";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
 import { reconciliation } from "../../limiterd/usage/reconciliation.js";
+import { agesSeconds } from "../../support/ages.js";
 import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
 import { imagesOf } from "../in-page.js";
 
@@ -22,7 +23,7 @@ t.test("names that are markup are shown as text", { skip: noBrowser }, async (t)
   };
   const key = { name: markup, user_path: `/${markup}`, labels: [markup] };
   t.equal(await ask("POST", "/admin/auth-keys", key), 201);
-  const limit = { limit_key: { period: "day" }, max_requests: 1 };
+  const limit = { limit_key: { period_seconds: agesSeconds }, max_requests: 1 };
   for (const rule of [
     { user_path: `/${markup}`, ...limit },
     { scope: "provider", subject: markup, ...limit },

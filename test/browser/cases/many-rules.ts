@@ -1,5 +1,6 @@
 /** With 100,000 rules the page of limits shows its first rows, and draws no more than those. */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { firstRowsMs, launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
 import { rowsOf } from "../in-page.js";
@@ -12,7 +13,7 @@ const rowsMax = 400;
 t.test("100,000 rules", { skip: noBrowser }, async (t) => {
   const paths = Array.from(
     { length: rules },
-    (_, i) => `    - {path: /t/u${i}, limits: [{period: minute, max_requests: 5}]}`,
+    (_, i) => `    - {path: /t/u${i}, limits: [{period_seconds: ${agesSeconds}, max_requests: 5}]}`,
   );
   const site = makeSite(
     t,

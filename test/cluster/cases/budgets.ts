@@ -3,6 +3,7 @@
  * after restarts, with an engine that has lost everything, and after a reset.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { type ClusterHost, startHost, untilSo } from "../cluster-host.js";
 
@@ -10,7 +11,7 @@ const skip = engineProgram === null && noEngine;
 const amount = 10;
 // The question of a test has few tokens: each answer costs about a dollar.
 const yaml = `prices: { simulator/sim-fast: { input: 0, output: 30000 } }
-budgets: { user_paths: [{ path: /team, limits: [{ period: monthly, amount: ${amount} }] }] }
+budgets: { user_paths: [{ path: /team, limits: [{ period_seconds: ${agesSeconds}, amount: ${amount} }] }] }
 `;
 
 interface Budget {
@@ -96,7 +97,7 @@ t.test("one budget, spent on two hosts", { skip }, async (t) => {
 
   const reset = await a.admin("POST", "budgets/reset-one", {
     user_path: "/team",
-    period: "monthly",
+    period: `${agesSeconds}s`,
   });
   t.equal(reset.status, 200, JSON.stringify(reset.body));
   for (const host of [...all, fresh])

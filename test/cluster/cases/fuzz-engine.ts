@@ -30,6 +30,7 @@ import {
   startDaemon,
   type TestDaemon,
 } from "../../limiterd/in-memory-daemon.js";
+import { agesSeconds } from "../../support/ages.js";
 import { createPlainConfig } from "../../support/cluster/cluster-config.js";
 import { freePort } from "../../support/processes/free-port.js";
 import {
@@ -66,7 +67,7 @@ async function startFuzzed(
 ): Promise<FuzzedHost> {
   const daemon = startDaemon(
     [
-      pathRule("/team", 86_400, { requests: cap }),
+      pathRule("/team", agesSeconds, { requests: cap }),
       pathRule("/team", 60, { tokens: 1_000_000 }),
       pathRule("/team", 0, { requests: 100 }),
     ],
@@ -224,7 +225,11 @@ t.test(`${damagedMin} damaged answers to hosts`, { skip, timeout: 900_000 }, asy
       ),
     "all hosts are well again",
   );
-  const limit = { user_path: "/fresh", limit_key: { period: "day" }, max_requests: 3 };
+  const limit = {
+    user_path: "/fresh",
+    limit_key: { period_seconds: agesSeconds },
+    max_requests: 3,
+  };
   await ask(hosts[3]!.daemon, "rate-limits.put", limit);
   await untilSo(
     async () => hosts.slice(3).every(({ daemon }) => daemon.state.book.ruleSet.size === 4),

@@ -6,6 +6,7 @@
  * the cap is used.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
@@ -90,10 +91,10 @@ ${
   kind === "rule"
     ? `rate_limits:
   user_paths:
-    - { path: ${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`
+    - { path: ${path}, limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${tokensMax}, hold: hard }] }`
     : `budgets:
   user_paths:
-    - { path: ${path}, limits: [{ period: daily, amount: ${tokensMax / 1e6}, hold: hard }] }`
+    - { path: ${path}, limits: [{ period_seconds: ${agesSeconds}, amount: ${tokensMax / 1e6}, hold: hard }] }`
 }
 `;
     const sites = Array.from({ length: hosts }, () =>

@@ -3,6 +3,7 @@
  * which another model serves, over two hosts, in whole processes on a real engine.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { type ClusterHost, startHost, untilSo } from "../cluster-host.js";
@@ -13,14 +14,14 @@ const yaml = `prices: { "simulator/*": { input: 0, output: 30000 } }
 virtual_models: { cheap: { targets: [{ model: simulator/sim-slow }] } }
 rate_limits:
   user_paths:
-    - { path: /out, limits: [{ period_seconds: 31536000, max_output_tokens: 60 }] }
-    - { path: /then, limits: [{ period_seconds: 31536000, max_requests: 6, on_exhausted: { use: cheap } }] }
-    - { path: /warned, limits: [{ period_seconds: 31536000, max_requests: 3, on_exhausted: warn }] }
+    - { path: /out, limits: [{ period_seconds: ${agesSeconds}, max_output_tokens: 60 }] }
+    - { path: /then, limits: [{ period_seconds: ${agesSeconds}, max_requests: 6, on_exhausted: { use: cheap } }] }
+    - { path: /warned, limits: [{ period_seconds: ${agesSeconds}, max_requests: 3, on_exhausted: warn }] }
 budgets:
   user_paths:
     - { path: /calendar, limits: [{ period: monthly, amount: 4, time_zone: Asia/Tokyo, anchor_day: 3 }] }
     - { path: /rolling, limits: [{ period_seconds: 86400, amount: 4, rolling: true }] }
-    - { path: /raised, limits: [{ period: monthly, amount: 3 }] }
+    - { path: /raised, limits: [{ period_seconds: ${agesSeconds}, amount: 3 }] }
   providers:
     - { name: simulator, limits: [{ period: yearly, amount: 80 }] }
   models:
@@ -95,7 +96,7 @@ t.test("limits of every kind, on two hosts", { skip }, async (t) => {
 
   const exceeded = /budget exceeded for \/raised/;
   await untilBothRefuse(hosts, "/raised", exceeded);
-  const budget = { user_path: "/raised", budget_key: { period: "monthly" } };
+  const budget = { user_path: "/raised", budget_key: { period_seconds: agesSeconds } };
   const raise = { ...budget, amount: 12, for_seconds: 3600, reason: "two hosts", by: "test" };
   t.match(await a.admin("POST", "budgets/raise", raise), { status: 200 });
   await untilSo(async () => (await b.chat("/raised")).status === 200, "the other host raises it");
@@ -106,14 +107,18 @@ t.test("limits of every kind, on two hosts", { skip }, async (t) => {
 
   const reached = /output token limit of \d+ reached/;
   await untilBothRefuse(hosts, "/out", reached);
-  const rule = { user_path: "/out", limit_key: { period_seconds: 31_536_000 } };
+  const rule = { user_path: "/out", limit_key: { period_seconds: agesSeconds } };
   const more = { max_output_tokens: 300, for_seconds: 3600, reason: "two hosts", by: "test" };
   t.match(await a.admin("POST", "rate-limits/raise", { ...rule, ...more }), { status: 200 });
   await untilSo(async () => (await b.chat("/out")).status === 200, "a raised cap on output tokens");
   t.match(await a.admin("DELETE", "rate-limits/raise", rule), { status: 200 });
   await untilBothRefuse(hosts, "/out", reached);
 
-  const shadow = { user_path: "/shadow", limit_key: { period: "day" }, mode: "shadow" };
+  const shadow = {
+    user_path: "/shadow",
+    limit_key: { period_seconds: agesSeconds },
+    mode: "shadow",
+  };
   t.match(await a.admin("PUT", "rate-limits", { ...shadow, max_requests: 4 }), { status: 200 });
   await untilSo(
     async () => (await itemsOn(b, "rate-limits"))["/shadow"] !== undefined,
@@ -138,7 +143,7 @@ t.test("limits of every kind, on two hosts", { skip }, async (t) => {
     const { mode } = (await itemsOn(a, "rate-limits"))["/shadow"]!;
     return mode === undefined;
   }, "both enforce it");
-  await untilBothRefuse(hosts, "/shadow", /day request limit of 4 reached/);
+  await untilBothRefuse(hosts, "/shadow", /\d+s request limit of 4 reached/);
 
   const after = new Set<ClusterHost>();
   let own = 0;

@@ -1,5 +1,6 @@
 /** Caps on output tokens and on cost hold over two hosts, in whole processes on a real engine. */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { type ClusterHost, startHost, untilSo } from "../cluster-host.js";
 
@@ -10,12 +11,12 @@ prices: { simulator/sim-fast: { input: 0, output: 30000 } }
 rate_limits:
   user_paths:
     - path: /out
-      limits: [{ period_seconds: 31536000, max_requests: 1000, max_output_tokens: 200 }]
+      limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_output_tokens: 200 }]
     - path: /in
-      limits: [{ period_seconds: 31536000, max_input_tokens: 1000000 }]
+      limits: [{ period_seconds: ${agesSeconds}, max_input_tokens: 1000000 }]
     - path: /cost
       per_child: true
-      limits: [{ period_seconds: 31536000, max_cost: 6 }]
+      limits: [{ period_seconds: ${agesSeconds}, max_cost: 6 }]
 `;
 
 interface Counts {

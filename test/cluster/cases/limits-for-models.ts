@@ -1,5 +1,6 @@
 /** A rule and a budget for some models hold over two hosts, in whole processes on a real engine. */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { type Answer, type ClusterHost, startHost, untilSo } from "../cluster-host.js";
 
@@ -13,18 +14,18 @@ rate_limits:
   user_paths:
     - path: /interns
       limits:
-        - { period_seconds: 31536000, max_requests: ${cap}, models: [sim-fast] }
+        - { period_seconds: ${agesSeconds}, max_requests: ${cap}, models: [sim-fast] }
     - path: /teams
       per_child: true
       limits:
-        - { period_seconds: 31536000, max_requests: ${cap}, models: ["*", "!sim-slow"] }
+        - { period_seconds: ${agesSeconds}, max_requests: ${cap}, models: ["*", "!sim-slow"] }
 budgets:
   user_paths:
     - path: /art
-      limits: [{ period: monthly, amount: ${amount}, models: ["simulator/sim-f*"] }]
+      limits: [{ period_seconds: ${agesSeconds}, amount: ${amount}, models: ["simulator/sim-f*"] }]
     - path: /tenants
       per_child: true
-      limits: [{ period: monthly, amount: ${amount}, models: [sim-fast] }]
+      limits: [{ period_seconds: ${agesSeconds}, amount: ${amount}, models: [sim-fast] }]
 `;
 
 const ask = (host: ClusterHost, path: string, model: string): Promise<Answer> =>

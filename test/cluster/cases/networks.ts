@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { makeNamespace, noNamespaces } from "../../support/processes/network-namespace.js";
 import {
   engineProgram,
@@ -17,8 +18,6 @@ import { type Answer, type ClusterHost, startHost, untilSo } from "../cluster-ho
 
 const skip = engineProgram === null ? noEngine : noNamespaces();
 const cap = 60;
-/** Long enough that no window ends during the test. */
-const period = 3_000_000_000;
 /**
  * A connection is tried again after 3 s at most, and a second may pass until it is given up; the
  * rest is for a machine that is busy.
@@ -95,7 +94,11 @@ async function ask(
 
 /** A rule and a key that both hosts know; 15 requests on one of them and 5 on the other. */
 async function prepare(t: Test, { a, b }: Site): Promise<{ readonly key: string; id: string }> {
-  const rule = { user_path: "/team", limit_key: { period_seconds: period }, max_requests: cap };
+  const rule = {
+    user_path: "/team",
+    limit_key: { period_seconds: agesSeconds },
+    max_requests: cap,
+  };
   t.equal((await a.admin("PUT", "rate-limits", rule)).status, 200);
   const issued = await a.admin("POST", "auth-keys", { user_path: "/team" });
   const { id, value: key } = issued.body as { id: string; value: string };

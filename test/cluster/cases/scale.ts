@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { type Program, startProgram, temporaryDirectory } from "../../bin/program-run.js";
+import { agesSeconds } from "../../support/ages.js";
 import { freePort } from "../../support/processes/free-port.js";
 import { programPath } from "../../support/processes/program-path.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
@@ -21,14 +22,14 @@ function configuration(url: string, port: number): string {
 cluster: { url: "${url}" }
 providers: { simulator: { type: simulator } }
 prices: { simulator/sim-fast: { input: 0, output: 1000 } }
-budgets: { user_paths: [{ path: /app, limits: [{ period: monthly, amount: 1000000 }] }] }
+budgets: { user_paths: [{ path: /app, limits: [{ period_seconds: ${agesSeconds}, amount: 1000000 }] }] }
 rate_limits:
   user_paths:
     - path: /app
       limits:
-        - { period_seconds: 31536000, max_requests: 1000000 }
+        - { period_seconds: ${agesSeconds}, max_requests: 1000000 }
         - { period_seconds: 0, max_requests: 64 }
-    - { path: /tight, limits: [{ period_seconds: 31536000, max_requests: ${tightCap} }] }
+    - { path: /tight, limits: [{ period_seconds: ${agesSeconds}, max_requests: ${tightCap} }] }
 `;
 }
 

@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
@@ -117,7 +118,7 @@ t.test("the streams of a hard cap keep off the floor of a child", { skip }, asyn
   const passed = 0.15 * cap;
   const { provider, urls } = await twoHosts(
     t,
-    `{ period: day, max_tokens: ${cap}, hold: hard, shares: { children: { a: { floor: ${floor} } } } }`,
+    `{ period_seconds: ${agesSeconds}, max_tokens: ${cap}, hold: hard, shares: { children: { a: { floor: ${floor} } } } }`,
   );
   provider.atOnce = 1;
   const stream = { stream: true };

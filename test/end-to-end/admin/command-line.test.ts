@@ -10,6 +10,7 @@ import { examples } from "../../../bin/examples.js";
 import { createProgram } from "../../../bin/program.js";
 import { stoppedFailure } from "../../../bin/session/command-failure.js";
 import { run, sessionForTests } from "../../bin/command-session.js";
+import { agesSeconds } from "../../support/ages.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
@@ -25,7 +26,7 @@ virtual_models:
   smart: { targets: [{ model: openai/sim-fast }] }
 rate_limits:
   user_paths:
-    - { path: /refused, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /refused, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
     - { path: /team, limits: [{ period: minute, max_requests: 100 }] }
 budgets:
   user_paths:

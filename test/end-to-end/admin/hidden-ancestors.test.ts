@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { until } from "../../support/client.js";
 import { keySet, makeSigner } from "../../support/jwt-signer.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -31,32 +32,32 @@ prices:
 virtual_models:
   spare: { strategy: failover, targets: [{ model: simulator/small }] }
 rate_limits:
-  models: [{ model: simulator/capped, limits: [{ period: day, max_tokens: 1 }] }]
-  providers: [{ name: simulator, limits: [{ period: day, max_requests: 900017 }] }]
+  models: [{ model: simulator/capped, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1 }] }]
+  providers: [{ name: simulator, limits: [{ period_seconds: ${agesSeconds}, max_requests: 900017 }] }]
   user_paths:
     - path: /
       limits:
-        - { period: day, max_requests: 100017, max_tokens: 200017 }
+        - { period_seconds: ${agesSeconds}, max_requests: 100017, max_tokens: 200017 }
         - { period: hour, max_input_tokens: 300017 }
         - { period: concurrent, max_enqueued_tokens: 400017 }
-    - { path: /full, limits: [{ period: day, max_tokens: 1017 }] }
+    - { path: /full, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1017 }] }
     - { path: /none, limits: [{ period: day, max_requests: 0, models: [banned] }] }
     - path: /tools
       limits:
         - { period: day, max_requests: 0, models: ["mcp:tracker/drop"] }
-        - { period: day, max_requests: 1, models: ["mcp:tracker/once"] }
+        - { period_seconds: ${agesSeconds}, max_requests: 1, models: ["mcp:tracker/once"] }
     - { path: /busy, limits: [{ period: concurrent, max_requests: 1 }] }
-    - { path: /warned, limits: [{ period: day, max_tokens: 1017, on_exhausted: warn }] }
-    - { path: /hard, limits: [{ period: day, max_tokens: 1017, hold: hard }] }
-    - { path: /full/a, limits: [{ period: day, max_requests: 500033 }] }
-    - { path: /own/a, limits: [{ period: day, max_requests: 500033 }] }
+    - { path: /warned, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1017, on_exhausted: warn }] }
+    - { path: /hard, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1017, hold: hard }] }
+    - { path: /full/a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 500033 }] }
+    - { path: /own/a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 500033 }] }
 budgets:
   user_paths:
-    - { path: /, limits: [{ period: daily, amount: 700017 }] }
-    - { path: /spent, limits: [{ period: daily, amount: 1.017 }] }
-    - { path: /unpriced, limits: [{ period: daily, amount: 800017, unpriced: refuse }] }
-    - { path: /own/a, limits: [{ period: daily, amount: 600033 }] }
-  labels: [{ label: green, limits: [{ period: daily, amount: 950017 }] }]
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, amount: 700017 }] }
+    - { path: /spent, limits: [{ period_seconds: ${agesSeconds}, amount: 1.017 }] }
+    - { path: /unpriced, limits: [{ period_seconds: ${agesSeconds}, amount: 800017, unpriced: refuse }] }
+    - { path: /own/a, limits: [{ period_seconds: ${agesSeconds}, amount: 600033 }] }
+  labels: [{ label: green, limits: [{ period_seconds: ${agesSeconds}, amount: 950017 }] }]
 `,
 );
 writeFileSync(join(site.directory, "jwks.json"), keySet(issuer));
@@ -105,7 +106,11 @@ function holdsNoFigure(t: Test, { text, headers }: Answer, what: string): void {
   t.notMatch(JSON.stringify(limits), figure, `${what}: headers`);
   for (const [name] of limits) {
     if (!/^(?:x-ratelimit|anthropic-ratelimit)-/.test(name)) continue;
-    t.match(headers.get(name), /^(?:500033|5000\d\d|\d{1,5})$/, `${what}: ${name} is of its own`);
+    t.match(
+      headers.get(name),
+      /^(?:500033|5000\d\d|\d{1,5}|\d{9,10})$/,
+      `${what}: ${name} is of its own`,
+    );
   }
 }
 

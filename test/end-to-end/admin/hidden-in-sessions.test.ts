@@ -8,6 +8,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import t, { type Test } from "tap";
 import { WebSocket } from "ws";
+import { agesSeconds } from "../../support/ages.js";
 import { until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -58,19 +59,19 @@ providers:
   test: { type: openai, base_url: "${upstream.origin}/v1", api_key: none, models: [gpt-realtime, gpt-capped, gpt-5], retries: 0 }
 prices: { "test/*": { input: 1, output: 10 } }
 rate_limits:
-  models: [{ model: test/gpt-capped, limits: [{ period: day, max_requests: 1 }] }]
+  models: [{ model: test/gpt-capped, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }]
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 100017, max_tokens: 200017 }] }
-    - { path: /full, limits: [{ period: day, max_tokens: 1017 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100017, max_tokens: 200017 }] }
+    - { path: /full, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1017 }] }
     - { path: /busy, limits: [{ period: concurrent, max_requests: 1 }] }
     - { path: /none, limits: [{ period: day, max_requests: 0, models: [gpt-realtime, gpt-5] }] }
     - { path: /batch, limits: [{ period: concurrent, max_enqueued_tokens: 1017 }] }
-    - { path: /own/a, limits: [{ period: day, max_requests: 500033 }] }
-    - { path: /full/a, limits: [{ period: day, max_requests: 500033 }] }
+    - { path: /own/a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 500033 }] }
+    - { path: /full/a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 500033 }] }
 budgets:
   user_paths:
-    - { path: /, limits: [{ period: daily, amount: 700017 }] }
-    - { path: /spent, limits: [{ period: daily, amount: 0.000017 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, amount: 700017 }] }
+    - { path: /spent, limits: [{ period_seconds: ${agesSeconds}, amount: 0.000017 }] }
 `,
 );
 await site.startDaemon();

@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin } from "../../support/client.js";
 import { keySet, makeSigner, serviceAccountClaims } from "../../support/jwt-signer.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -69,7 +70,7 @@ jwt:
     audience: sluice
     jwks_file: jwks.json
 rate_limits:
-  user_paths: [{ path: /k8s/team-a, limits: [{ period: day, max_requests: 2 }] }]
+  user_paths: [{ path: /k8s/team-a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 2 }] }]
 `,
     );
     writeFileSync(join(site.directory, "jwks.json"), keySet(cluster));
@@ -93,7 +94,9 @@ rate_limits:
     t.match(third, {
       status: 429,
       body: {
-        error: { message: "rate limit exceeded for /k8s/team-a: day request limit of 2 reached" },
+        error: {
+          message: `rate limit exceeded for /k8s/team-a: ${agesSeconds}s request limit of 2 reached`,
+        },
       },
     });
     t.equal(
@@ -189,7 +192,7 @@ t.test(
       `
 jwt: [{ issuer: me, audience: sluice, jwks_url: "${keyServer.url}", user_path: team }]
 rate_limits:
-  user_paths: [{ path: /team, limits: [{ period: day, max_requests: 100 }] }]
+  user_paths: [{ path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100 }] }]
 `,
     );
     await site.startDaemon();

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { hashKey } from "../../../shared/domain/make-managed-key.js";
+import { agesSeconds } from "../../support/ages.js";
 import type { Site } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
 
@@ -9,7 +10,7 @@ export const masterKey = "sk-master-key-of-the-test";
 export const closed = `
 server: { master_key: ${masterKey} }
 rate_limits:
-  user_paths: [{ path: /team, limits: [{ period: day, max_requests: 100 }] }]
+  user_paths: [{ path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100 }] }]
 `;
 export const hexOf = (key: string): string =>
   Buffer.from(hashKey(key), "base64url").toString("hex");

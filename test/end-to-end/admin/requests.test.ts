@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import type { RequestDetail, RequestItem } from "../../../shared/api/request-item.js";
 import { run } from "../../bin/command-session.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -54,7 +55,7 @@ virtual_models:
     strategy: failover
     targets: [{ model: busy/m }, { model: simulator/sim-fast }]
 rate_limits:
-  user_paths: [{ path: /few, limits: [{ period: day, max_requests: 1 }] }]
+  user_paths: [{ path: /few, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }]
 `,
 );
 let daemon = await site.startDaemon();
@@ -167,7 +168,7 @@ t.test("a refusal shows its limit, and an unknown path is denied", async (t) => 
   t.match(
     refused,
     exactly({
-      request: { kind: "refused", status: 429, rule: /\/few day requests/ },
+      request: { kind: "refused", status: 429, rule: /\/few \d+s requests/ },
       refusal: { dimension: "requests", cap: 1 },
       limits: { verdict: { admitted: false } },
       records: [],
@@ -289,8 +290,8 @@ t.test("a tenant's last refusals and failures are shown, without usage records, 
 usage: { enabled: false }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period: day, max_requests: 1 }] }
-    - { path: /other, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
+    - { path: /other, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
 providers:
   busy: { type: openai, base_url: "http://127.0.0.1:${port}/busy", api_key: key-of-provider, models: [m] }
 `,

@@ -15,6 +15,7 @@ import {
 import { type AdminRole, adminRoles } from "../../../shared/access/admin-role.js";
 import { isObject } from "../../../shared/checked.js";
 import { run } from "../../bin/command-session.js";
+import { agesSeconds } from "../../support/ages.js";
 import { until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -42,7 +43,7 @@ rate_limits:
     - { path: /team, per_child: true, limits: [{ period: hour, max_requests: 53017 }] }
     - { path: /team/a, ${limit(54017)} }
     - { path: /team2, ${limit(55017)} }
-    - { path: /teamx/a, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /teamx/a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
 budgets:
   user_paths:
     - { path: /, limits: [{ period: daily, amount: 56017 }] }

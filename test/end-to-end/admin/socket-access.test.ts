@@ -8,6 +8,7 @@ import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
@@ -58,7 +59,7 @@ function sluice(
 t.test("the group asks for requests, the daemon's user alone administers", { skip }, async (t) => {
   const site = makeSite(
     t,
-    "server: { master_key: master-key-of-the-test }\nlimiter: { socket_group_access: true }\nrate_limits: { user_paths: [ { path: /team, limits: [ { period: minute, max_requests: 2 } ] } ] }\n",
+    `server: { master_key: master-key-of-the-test }\nlimiter: { socket_group_access: true }\nrate_limits: { user_paths: [ { path: /team, limits: [ { period_seconds: ${agesSeconds}, max_requests: 2 } ] } ] }\n`,
   );
   for (const name of ["run", "data"]) {
     mkdirSync(join(site.directory, name), { mode: 0o750 });

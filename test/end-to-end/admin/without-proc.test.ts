@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import t from "tap";
 import { temporaryDirectory } from "../../bin/program-run.js";
+import { agesSeconds } from "../../support/ages.js";
 import { programPath } from "../../support/processes/program-path.js";
 
 const hidden = 'mount -t tmpfs none /proc && ulimit -n 256 && exec "$0" "$@"';
@@ -52,7 +53,7 @@ t.test("start, ask, limit, kill, start again", { skip }, async (t) => {
   };
 
   const first = await up();
-  const set = sluice("limits", "set", "/team", "--period-seconds=31536000", "--requests=2");
+  const set = sluice("limits", "set", "/team", `--period-seconds=${agesSeconds}`, "--requests=2");
   t.equal(set.status, 0, set.stdout + set.stderr);
   t.equal(await ask(first.url), 200);
   for (const path of ["metrics", "health", "dashboard/"])

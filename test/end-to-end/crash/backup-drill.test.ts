@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { run } from "../../bin/command-session.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
@@ -32,7 +33,7 @@ const site = makeSite(
   t,
   `providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }
 limiter: { deadline_ms: 30000 }
-rate_limits: { user_paths: [ { path: /team, limits: [ { period: day, max_requests: 5000, max_tokens: 100000 } ] } ] }
+rate_limits: { user_paths: [ { path: /team, limits: [ { period_seconds: ${agesSeconds}, max_requests: 5000, max_tokens: 100000 } ] } ] }
 `,
 );
 const directory = join(site.directory, "backups");
@@ -53,7 +54,7 @@ const request = async (content = "hi"): Promise<number> => {
   return response.status;
 };
 const used = async (): Promise<readonly number[]> => {
-  const rule = await ruleNow(proxy.ready, "/team", 86_400);
+  const rule = await ruleNow(proxy.ready, "/team", agesSeconds);
   return [rule.requests_used, rule.tokens_used];
 };
 
@@ -236,7 +237,7 @@ socket.on("error", () => process.exit(1)).resume();
     outputs.push(stdout);
   }
   t.match(outputs[0], /backup: .*, verified\n[^]*damage +none\n[^]*damage +none/);
-  t.match(outputs[1], /restored: .*drill\/limiterd\.mdb\n[^]*user_path +\/team +day/);
+  t.match(outputs[1], /restored: .*drill\/limiterd\.mdb\n[^]*user_path +\/team +\d+s/);
   t.match(outputs[2], /restored: .*data\/limiterd\.mdb\nthe store from before is [^]*\/team/);
   t.equal(await request(), 200);
 });

@@ -5,6 +5,7 @@
 import { spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -20,11 +21,11 @@ rate_limits:
   user_paths:
     - path: /team
       limits:
-        - { period: day, max_requests: 1000000, max_tokens: 1000000000 }
+        - { period_seconds: ${agesSeconds}, max_requests: 1000000, max_tokens: 1000000000 }
         - { period: concurrent, max_requests: 2 }
     - path: /load
       limits:
-        - { period: day, max_requests: 1000000, max_tokens: 1000000000 }
+        - { period_seconds: ${agesSeconds}, max_requests: 1000000, max_tokens: 1000000000 }
         - { period: concurrent, max_requests: 1000 }
 `;
 
@@ -86,12 +87,12 @@ t.test(
       "asked while the daemon was away, answered by the new one, which knows of both",
     );
     t.match(await ruleNow(proxy.ready, "/team", 0), { in_flight: 2 });
-    t.match(await ruleNow(proxy.ready, "/team", 86_400), { requests_used: 2 });
+    t.match(await ruleNow(proxy.ready, "/team", agesSeconds), { requests_used: 2 });
     call.response.end(`${chunk("", "stop")}${usageChunk(30)}data: [DONE]\n\n`);
     t.match(await stream.text(), /\[DONE\]/, "a stream doesn't notice");
     t.match(
       await until(
-        () => ruleNow(proxy.ready, "/team", 86_400),
+        () => ruleNow(proxy.ready, "/team", agesSeconds),
         (rule) => rule.tokens_used === 30,
       ),
       { requests_used: 2, in_flight: 1 },
@@ -134,7 +135,7 @@ t.test(
     stop = true;
     await Promise.all(clients);
     const rule = await until(
-      () => ruleNow(proxies[0]!.ready, "/load", 86_400),
+      () => ruleNow(proxies[0]!.ready, "/load", agesSeconds),
       (now) => now.in_flight === 0,
     );
     t.equal(
@@ -157,7 +158,7 @@ t.test("SIGTERM of the daemon writes everything, and the next one knows it", asy
   await site.startDaemon();
   t.match(
     await until(
-      () => ruleNow(proxy.ready, "/team", 86_400).catch(() => null),
+      () => ruleNow(proxy.ready, "/team", agesSeconds).catch(() => null),
       (rule) => rule !== null,
     ),
     { requests_used: 5, tokens_used: 50, in_flight: 0 },
@@ -316,7 +317,7 @@ t.test("without the daemon, open: callers pass, and are counted when it is back"
   t.equal((await fetch(`${proxy.ready}/ready`)).status, 200);
   await site.startDaemon();
   const rule = await until(
-    () => ruleNow(proxy.ready, "/team", 86_400).catch(() => null),
+    () => ruleNow(proxy.ready, "/team", agesSeconds).catch(() => null),
     (now) => now?.tokens_used === 30,
   );
   t.match(rule, { requests_used: 3, in_flight: 0 });

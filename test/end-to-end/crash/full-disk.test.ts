@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { run } from "../../bin/command-session.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -42,7 +43,7 @@ t.test(
       t,
       `providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }
 limiter: { deadline_ms: 30000 }
-rate_limits: { user_paths: [ { path: /team, limits: [ { period: day, max_requests: 5, max_tokens: 10000 } ] } ] }
+rate_limits: { user_paths: [ { path: /team, limits: [ { period_seconds: ${agesSeconds}, max_requests: 5, max_tokens: 10000 } ] } ] }
 `,
       { SLUICE_DATA_DIR: directory },
     );
@@ -84,7 +85,10 @@ rate_limits: { user_paths: [ { path: /team, limits: [ { period: day, max_request
     t.equal(await request(), 200);
     await daemon.kill("SIGTERM");
     daemon = await site.startDaemon();
-    t.match(await ruleNow(proxy.ready, "/team", 86_400), { requests_used: 4, tokens_used: 40 });
+    t.match(await ruleNow(proxy.ready, "/team", agesSeconds), {
+      requests_used: 4,
+      tokens_used: 40,
+    });
     const backup = await run(["backup", "-", "--socket", site.socket]);
     t.equal(backup.exitCode, 1);
     t.match(

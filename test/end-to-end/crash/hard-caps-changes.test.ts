@@ -7,6 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { startProgram, temporaryDirectory } from "../../bin/program-run.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, type RuleItem, until } from "../../support/client.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
@@ -27,7 +28,7 @@ let daemon: Part = await site.startDaemon();
 const { ready: url } = await site.startProxy();
 
 function configuration(more: string, paths = ["raised", "ending"]): string {
-  const limit = `limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }]`;
+  const limit = `limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${tokensMax}, hold: hard }]`;
   return `
 entitlements: [quota_templates]
 providers:
@@ -39,9 +40,9 @@ rate_limits:
   user_paths:
 ${paths.map((path) => `    - { path: /${path}, ${limit} }`).join("\n")}
     - { path: /each, per_child: true, ${limit} }
-    - { path: /soft, limits: [{ period: day, max_tokens: ${2 * tokensMax}, hold: hard }] }
-    - { path: /gone, limits: [{ period: day, max_tokens: ${2 * tokensMax}, hold: hard }] }
-    - { path: /crowd, limits: [{ period: day, max_tokens: ${crowdMax}, hold: hard }] }
+    - { path: /soft, limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${2 * tokensMax}, hold: hard }] }
+    - { path: /gone, limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${2 * tokensMax}, hold: hard }] }
+    - { path: /crowd, limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${crowdMax}, hold: hard }] }
 `;
 }
 
@@ -209,7 +210,10 @@ function endAs(t: Test, ended: readonly Ended[], ...ends: readonly Ended["end"][
   );
 }
 
-const key = (path: string): object => ({ user_path: `/${path}`, limit_key: { period: "day" } });
+const key = (path: string): object => ({
+  user_path: `/${path}`,
+  limit_key: { period_seconds: agesSeconds },
+});
 
 /** Returns the rules, as they are then. */
 async function change(t: Test, operation: string, body: object): Promise<readonly RuleItem[]> {

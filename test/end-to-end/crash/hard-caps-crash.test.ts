@@ -3,6 +3,7 @@
  * the cap, whatever ends their daemon or their proxy, and afterwards nothing is held.
  */
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import { startEndlessStreams } from "../../support/providers/endless-streams.js";
@@ -26,10 +27,10 @@ limiter: { deadline_ms: 30000 }
 prices: { test/m: { input: 0.5, output: 1 } }
 rate_limits:
   user_paths:
-${["many", "daemon", "proxy", "stopped", "both"].map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
+${["many", "daemon", "proxy", "stopped", "both"].map((path) => `    - { path: /${path}, limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
 budgets:
   user_paths:
-    - { path: /paid, limits: [{ period: daily, amount: ${budgetUsd}, hold: hard }] }
+    - { path: /paid, limits: [{ period_seconds: ${agesSeconds}, amount: ${budgetUsd}, hold: hard }] }
 `,
 );
 let daemon: Part = await site.startDaemon();

@@ -3,18 +3,21 @@
  * counts once by each measure, whatever they were doing, and a raise is there until it ends.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, type RuleItem, ruleNow, until } from "../../support/client.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import { startPassthroughProvider } from "../../support/providers/passthrough-provider.js";
 
 const upstream = await startPassthroughProvider();
 t.teardown(() => upstream.close());
-const year = 31_536_000;
 const many = 1_000_000;
+/** The daemon's clock stands still: neither a raise nor an hour ends unless a test says so. */
+let clockMs = Date.parse("2026-03-10T12:00:00Z");
+const startDaemon = (): Promise<Part> => site.startClockedDaemon(clockMs);
 /** Hours from now on in which it is this much later, in UTC. */
 function hoursIn(from: number, to: number): string {
   const [first, last] = [from, to].map(
-    (hours) => `"${new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)}"`,
+    (hours) => `"${new Date(clockMs + hours * 3_600_000).toISOString().slice(11, 16)}"`,
   );
   return `when: { from: ${first}, to: ${last} }`;
 }
@@ -38,11 +41,14 @@ prices: { test/m: { input: 1, output: 2 } }
 rate_limits:
   user_paths:
 ${Object.entries(limits)
-  .map(([path, caps]) => `    - { path: ${path}, limits: [{ period_seconds: ${year}, ${caps} }] }`)
+  .map(
+    ([path, caps]) =>
+      `    - { path: ${path}, limits: [{ period_seconds: ${agesSeconds}, ${caps} }] }`,
+  )
   .join("\n")}
 `,
 );
-let daemon: Part = await site.startDaemon();
+let daemon = await startDaemon();
 const { ready: url } = await site.startProxy();
 
 /** What each answer reports: its tokens weigh 3 + 4 / 2 + 1, and cost 13 millionths of a dollar. */
@@ -86,10 +92,10 @@ function ask(path: string): Promise<Response> {
 
 async function die(signal: NodeJS.Signals): Promise<void> {
   await daemon.kill(signal);
-  daemon = await site.startDaemon();
+  daemon = await startDaemon();
 }
 
-const raised = { user_path: "/raised", limit_key: { period_seconds: year } };
+const raised = { user_path: "/raised", limit_key: { period_seconds: agesSeconds } };
 async function raise(seconds: number): Promise<void> {
   const values = { max_requests: many, for_seconds: seconds, reason: "a test", by: "test" };
   const { status } = await admin(url, "POST /rate-limits/raise", { ...raised, ...values });
@@ -98,7 +104,7 @@ async function raise(seconds: number): Promise<void> {
 
 t.test("each kind counts once, whatever dies", async (t) => {
   await raise(3600);
-  const { raises } = await ruleNow(url, "/raised", year);
+  const { raises } = await ruleNow(url, "/raised", agesSeconds);
   let sent = 0;
   for (const signal of ["SIGKILL", "SIGTERM", "SIGKILL"] as const)
     for (const atOnce of [1, 5]) {
@@ -116,12 +122,12 @@ t.test("each kind counts once, whatever dies", async (t) => {
       for (const [path, of] of Object.entries(counted)) {
         const expected = Object.entries(of(sent));
         const rule = await until(
-          () => ruleNow(url, path, year),
+          () => ruleNow(url, path, agesSeconds),
           (item) => expected.every(([field, value]) => item[field] === value),
         );
         t.match(rule, { in_flight: 0 }, `${path} after ${sent}`);
       }
-      const rule = await ruleNow(url, "/raised", year);
+      const rule = await ruleNow(url, "/raised", agesSeconds);
       t.same(rule["raises"], raises, "it ends when it was to end");
     }
   t.match((await ask("/warned")).headers.get("x-sluice-exhausted"), /\/warned$/);
@@ -131,15 +137,11 @@ t.test("a raise that ends while no daemon runs has ended", async (t) => {
   const { status } = await admin(url, "DELETE /rate-limits/raise", raised);
   t.equal(status, 200);
   t.equal((await ask("/raised")).status, 429);
-  await raise(1);
+  await raise(60);
   t.equal((await ask("/raised")).status, 200);
   await daemon.kill("SIGKILL");
-  const endsMs = Date.now() + 1000;
-  await until(
-    async () => Date.now(),
-    (nowMs) => nowMs > endsMs,
-  );
-  daemon = await site.startDaemon();
+  clockMs += 60_000;
+  daemon = await startDaemon();
   t.equal((await ask("/raised")).status, 429);
-  t.equal((await ruleNow(url, "/raised", year))["raises"], undefined);
+  t.equal((await ruleNow(url, "/raised", agesSeconds))["raises"], undefined);
 });

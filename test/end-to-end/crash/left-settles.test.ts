@@ -7,6 +7,7 @@ import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -29,13 +30,13 @@ providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: non
 limiter: { failure_mode: open, deadline_ms: 100 }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period_seconds: 3000000000, max_requests: 1000000, max_tokens: 1000000 }, { period: concurrent, max_requests: 100 }] }
+    - { path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000000, max_tokens: 1000000 }, { period: concurrent, max_requests: 100 }] }
 `,
   );
   const spool = join(site.directory, "data", "spool");
   const left = (): string[] => readdirSync(spool).filter((name) => name.includes(".settles"));
   const sums = async (url: string): Promise<unknown> => {
-    const { requests_used, tokens_used } = await ruleNow(url, "/team", 3_000_000_000);
+    const { requests_used, tokens_used } = await ruleNow(url, "/team", agesSeconds);
     const { in_flight } = await ruleNow(url, "/team", 0);
     const response = await fetch(`${url}/v1/usage`, { headers: { "x-sluice-user-path": "/team" } });
     const { usage } = (await response.json()) as { usage: Record<string, number> };

@@ -3,6 +3,7 @@
  * however they end. Figures: `npm run heavy -- bench:streams`.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -21,14 +22,14 @@ providers:
   test: { type: openai, base_url: "${provider.baseUrl}", api_key: none, models: ["*"] }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_tokens: 100000000 }, { period: concurrent, max_requests: ${streams} }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 100000000 }, { period: concurrent, max_requests: ${streams} }] }
 `,
 );
 await site.startDaemon();
 const { ready: url } = await site.startProxy();
 const clients = createStreamClients();
 const inFlight = async (): Promise<number> => (await ruleNow(url, "/", 0)).in_flight;
-const tokens = async (): Promise<number> => (await ruleNow(url, "/", 86_400)).tokens_used;
+const tokens = async (): Promise<number> => (await ruleNow(url, "/", agesSeconds)).tokens_used;
 const none = { complete: 0, cut: 0, wrong: 0, refused: 0, left: 0 };
 
 t.test("all come whole, each in its slot to the last byte, and each is charged once", async (t) => {

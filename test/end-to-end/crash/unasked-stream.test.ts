@@ -1,5 +1,6 @@
 /** Requests that failure mode `open` lets through while the daemon is away, with real processes. */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -21,7 +22,7 @@ providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: non
 limiter: { failure_mode: open, deadline_ms: 50 }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period: day, max_requests: 1000000, max_tokens: 1000000 }, { period: concurrent, max_requests: 2 }] }
+    - { path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000000, max_tokens: 1000000 }, { period: concurrent, max_requests: 2 }] }
 `,
     );
     const daemon = await site.startDaemon();
@@ -42,7 +43,7 @@ rate_limits:
         (now) => now?.in_flight === 1,
       );
       await until(
-        () => rule(86_400),
+        () => rule(agesSeconds),
         (now) => now?.requests_used === 1,
       );
       await next.kill(signal);
@@ -56,7 +57,7 @@ rate_limits:
     );
     t.match(
       await until(
-        () => rule(86_400),
+        () => rule(agesSeconds),
         (now) => now?.tokens_used === 7,
       ),
       { requests_used: 1 },

@@ -9,6 +9,7 @@ import t from "tap";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { createRandom } from "../../sim/random.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, ruleNow, until } from "../../support/client.js";
 import {
   type Budgeted,
@@ -25,7 +26,6 @@ import { startScriptedUpstream } from "../../support/providers/scripted-upstream
 const rounds = Number(process.env["SLUICE_CRASH_ROUNDS"] ?? 2);
 const seed = Number(process.env["SLUICE_CRASH_SEED"] ?? Date.now() % 1_000_000_007);
 const hourMs = 3_600_000;
-const ages = 3_000_000_000;
 const master = "master-key-of-the-test";
 const byMaster = { authorization: `Bearer ${master}` };
 const budgets: readonly Budgeted[] = [
@@ -57,7 +57,7 @@ entitlements: [quota_templates]
 cache: { enabled: true }
 rate_limits:
   flush_interval: 0.25
-  user_paths: [{ path: /, limits: [{ period_seconds: ${ages}, max_requests: 10000000, max_tokens: 100000000000 }, { period: concurrent, max_requests: 1000 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 10000000, max_tokens: 100000000000 }, { period: concurrent, max_requests: 1000 }] }]
 budgets:
   user_paths:
     - { path: /org, limits: [{ period: daily, amount: 1000000 }] }
@@ -165,7 +165,7 @@ t.test(
       const counted = load.served.filter(({ hit }) => !hit);
       const tokens = counted.reduce((sum, { input, output }) => sum + input + output, 0);
       const rule = await until(
-        () => ruleNow(url, "/", ages, byMaster),
+        () => ruleNow(url, "/", agesSeconds, byMaster),
         ({ in_flight: slots }) => slots === 0,
       );
       t.equal(rule.tokens_used, tokens, "and so do the tokens of a rule");

@@ -3,6 +3,7 @@
  * none is refused. Those of a killed proxy give up their places.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
@@ -16,9 +17,9 @@ providers:
   simulator: { type: simulator, models: [fast] }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period_seconds: 4, max_requests: 4 }, { period: day, max_requests: 1000 }] }
-    - { path: /left, limits: [{ period_seconds: 4, max_requests: 2 }, { period: day, max_requests: 1000 }] }
-    - { path: /lost, limits: [{ period_seconds: 4, max_requests: 2 }, { period: day, max_requests: 1000 }] }
+    - { path: /team, limits: [{ period_seconds: 4, max_requests: 4 }, { period_seconds: ${agesSeconds}, max_requests: 1000 }] }
+    - { path: /left, limits: [{ period_seconds: 4, max_requests: 2 }, { period_seconds: ${agesSeconds}, max_requests: 1000 }] }
+    - { path: /lost, limits: [{ period_seconds: 4, max_requests: 2 }, { period_seconds: ${agesSeconds}, max_requests: 1000 }] }
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );
@@ -64,7 +65,7 @@ t.test("a killed daemon loses no place and admits nobody twice", async (t) => {
   const ofDay = await until(
     async () =>
       (await admin(url, "GET /rate-limits", undefined, bearer)).body.rate_limits.find(
-        ({ subject, period_seconds: seconds }) => subject === "/team" && seconds === 86_400,
+        ({ subject, period_seconds: seconds }) => subject === "/team" && seconds === agesSeconds,
       )!,
     ({ in_flight: inFlight }) => inFlight === 0,
   );
@@ -122,7 +123,7 @@ for (const [path, killsDaemon] of [
       const ofDay = await until(
         async () =>
           (await admin(url, "GET /rate-limits", undefined, bearer)).body.rate_limits.find(
-            ({ subject, period_seconds: seconds }) => subject === path && seconds === 86_400,
+            ({ subject, period_seconds: seconds }) => subject === path && seconds === agesSeconds,
           )!,
         ({ in_flight: inFlight }) => inFlight === 0,
       );

@@ -1,6 +1,7 @@
 /** The response cache through real processes: what comes from it, to whom, and what it counts. */
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -25,7 +26,7 @@ prices:
   test/*: { input: 3, output: 15 }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period: day, max_requests: 3 }] }
+    - { path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 3 }] }
 `;
 const site = makeSite(t, config);
 const daemon = await site.startDaemon();

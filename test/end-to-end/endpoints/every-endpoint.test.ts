@@ -3,10 +3,10 @@
  * plain HTTP.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { ageSeconds } from "../../support/processes/sdk-site.js";
 import { type ModelApi, startModelApi } from "../../support/providers/model-api.js";
 import { anthropicKey, openaiKey, reply } from "../../support/providers/model-api-call.js";
 import { formEnd, formField, formFile } from "../../support/raw-upload.js";
@@ -22,7 +22,7 @@ providers:
   claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test], retries: 0 }
   bare: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [bare-test], operations: [files] }
 rate_limits:
-  user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
 `,
 );
 await site.startDaemon();
@@ -155,7 +155,7 @@ async function counted(): Promise<number> {
     async () => (await admin(proxy.ready, "GET /rate-limits")).body.rate_limits,
     (now) => now.every(({ in_flight }) => in_flight === 0),
   );
-  return rules.find(({ period_seconds }) => period_seconds === ageSeconds)!.requests_used;
+  return rules.find(({ period_seconds }) => period_seconds === agesSeconds)!.requests_used;
 }
 
 const isMessages = (path: string): boolean => path.startsWith("/v1/messages");

@@ -5,6 +5,7 @@
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, chat, ruleNow, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -60,12 +61,12 @@ virtual_models:
   dying: { strategy: failover, targets: [{ model: one/a }, { model: refusing/m }] }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
-    - { path: /interns, limits: [{ period: day, max_requests: 2, models: ["one/*", "!one/b"] }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
+    - { path: /interns, limits: [{ period_seconds: ${agesSeconds}, max_requests: 2, models: ["one/*", "!one/b"] }] }
     - { path: /guests, limits: [{ period: day, max_requests: 0, models: ["one/*"] }] }
   models:
-    - { model: one/a, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
-    - { model: two/b, limits: [{ period: day, max_requests: 900, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
+    - { model: one/a, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
+    - { model: two/b, limits: [{ period_seconds: ${agesSeconds}, max_requests: 900, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
 `,
 );
 const daemon = await site.startDaemon();
@@ -79,7 +80,7 @@ const url = proxy.ready;
 const look = async (): Promise<{ readonly used: readonly number[]; readonly inFlight: number }> => {
   const rules = await Promise.all(
     ["/", "one/a", "two/b"].map((subject) =>
-      Promise.all([ruleNow(url, subject, 86_400), ruleNow(url, subject, 0)]),
+      Promise.all([ruleNow(url, subject, agesSeconds), ruleNow(url, subject, 0)]),
     ),
   );
   return {
@@ -644,7 +645,7 @@ t.test(
     t.same(await ask("one/a"), [
       429,
       null,
-      "rate limit exceeded for /interns on one/*, !one/b: day request limit of 2 reached",
+      `rate limit exceeded for /interns on one/*, !one/b: ${agesSeconds}s request limit of 2 reached`,
     ]);
     t.same(await ask("smart"), [200, "two/b", null], "the next target has room");
     t.same(await ask("one/b"), [200, "one/b", null], "it is left out");

@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, ruleNow, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -25,15 +26,15 @@ mcp_servers:
   gone: { url: "http://127.0.0.1:1/mcp" }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }] }
-    - { path: /few, limits: [{ period: day, models: ["mcp:tracker/create_issue"], max_requests: 1 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000, max_tokens: 100000000 }] }
+    - { path: /few, limits: [{ period_seconds: ${agesSeconds}, models: ["mcp:tracker/create_issue"], max_requests: 1 }] }
     - { path: /none, limits: [{ period: day, models: ["mcp:tracker/delete_*"], max_requests: 0 }] }
-    - { path: /tools, limits: [{ period: day, models: ["tool:mcp:*"], max_tool_calls: 1 }] }
+    - { path: /tools, limits: [{ period_seconds: ${agesSeconds}, models: ["tool:mcp:*"], max_tool_calls: 1 }] }
     - { path: /one, limits: [{ period: concurrent, models: ["mcp:tracker/*"], max_requests: 1 }] }
   providers:
-    - { name: "mcp:tracker", limits: [{ period: day, max_requests: 100000 }] }
+    - { name: "mcp:tracker", limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000 }] }
   models:
-    - { model: "mcp:tracker/counted", limits: [{ period: day, max_requests: 100000 }] }
+    - { model: "mcp:tracker/counted", limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000 }] }
 `,
 );
 const daemon = await site.startDaemon();
@@ -152,8 +153,7 @@ t.test("a refusal is a JSON-RPC error with the time to wait", async (t) => {
     id: 7,
     error: {
       code: -32000,
-      message:
-        "rate limit exceeded for /few on mcp:tracker/create_issue: day request limit of 1 reached",
+      message: `rate limit exceeded for /few on mcp:tracker/create_issue: ${agesSeconds}s request limit of 1 reached`,
       data: { type: "rate_limit_error", code: "rate_limit_exceeded", retry_after: Number },
     },
   });
@@ -182,7 +182,7 @@ t.test("a tool's rules are explained", async (t) => {
 });
 
 t.test("notifications, streams of them and the end of a session count nowhere", async (t) => {
-  const counted = async () => (await ruleNow(url, "mcp:tracker", 86_400, auth)).requests_used;
+  const counted = async () => (await ruleNow(url, "mcp:tracker", agesSeconds, auth)).requests_used;
   const before = await counted();
   upstream.answer = ({ response }) => void response.writeHead(202).end();
   const noted = await post({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -358,7 +358,7 @@ t.test("records name the server, and tools that it has", async (t) => {
   const metrics = await (await fetch(`${url}/metrics`, { headers: auth })).text();
   t.match(metrics, /sluice_tool_calls_total\{tool="mcp:tracker\/\(unknown\)"\} 4/);
   t.notMatch(metrics, /tool="mcp:tracker\/unknown"/);
-  t.equal((await ruleNow(url, "mcp:tracker/counted", 86_400, auth)).requests_used, 1);
+  t.equal((await ruleNow(url, "mcp:tracker/counted", agesSeconds, auth)).requests_used, 1);
 });
 
 t.test("a server that isn't there, or isn't configured", async (t) => {

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
@@ -21,17 +22,17 @@ prices:
   "simulator/*": { input: 1, output: 1 }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }] }
-    - { path: /warned, limits: [{ period: day, max_requests: 1, on_exhausted: warn }] }
-    - { path: /strict, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }, { period: hour, max_requests: 2 }] }
-    - { path: /chain, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }, { period: hour, max_requests: 2, on_exhausted: { use: cheaper } }] }
-    - { path: /loop, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }] }
-    - { path: /gone, limits: [{ period: day, max_requests: 1, on_exhausted: { use: gone } }] }
-    - { path: /loop, limits: [{ period: hour, max_requests: 1, models: [small], on_exhausted: { use: cheap } }] }
+    - { path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, on_exhausted: { use: cheap } }] }
+    - { path: /warned, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, on_exhausted: warn }] }
+    - { path: /strict, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, on_exhausted: { use: cheap } }, { period_seconds: ${agesSeconds - 1}, max_requests: 2 }] }
+    - { path: /chain, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, on_exhausted: { use: cheap } }, { period_seconds: ${agesSeconds - 1}, max_requests: 2, on_exhausted: { use: cheaper } }] }
+    - { path: /loop, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, on_exhausted: { use: cheap } }] }
+    - { path: /gone, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, on_exhausted: { use: gone } }] }
+    - { path: /loop, limits: [{ period_seconds: ${agesSeconds - 1}, max_requests: 1, models: [small], on_exhausted: { use: cheap } }] }
 budgets:
   user_paths:
-    - { path: /spent, limits: [{ period: daily, amount: 0.000000000001, on_exhausted: { use: cheap } }] }
-    - { path: /tracked, limits: [{ period: daily, amount: 0.000000000001, on_exhausted: warn }] }
+    - { path: /spent, limits: [{ period_seconds: ${agesSeconds}, amount: 0.000000000001, on_exhausted: { use: cheap } }] }
+    - { path: /tracked, limits: [{ period_seconds: ${agesSeconds}, amount: 0.000000000001, on_exhausted: warn }] }
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );
@@ -97,7 +98,7 @@ const spentOn = async (path: string): Promise<number> =>
 
 t.test("another model serves in each dialect, unless the caller forbids it", async (t) => {
   t.same(await ask("/team"), served);
-  const exhausted = "the day request limit of /team";
+  const exhausted = `the ${agesSeconds}s request limit of /team`;
   const cheap = { status: 200, target: "simulator/small", fallback: "cheap", exhausted };
   for (const dialect of dialects) t.same(await ask("/team", dialect), cheap, dialect[0]);
   for (const dialect of dialects)
@@ -108,7 +109,7 @@ t.test("another model serves in each dialect, unless the caller forbids it", asy
 
 t.test("a rule that warns refuses nothing and says so", async (t) => {
   t.same(await ask("/warned"), served);
-  const exhausted = "the day request limit of /warned";
+  const exhausted = `the ${agesSeconds}s request limit of /warned`;
   for (const dialect of dialects)
     t.same(await ask("/warned", dialect), { ...served, exhausted }, dialect[0]);
   t.match(await ruleOn("/warned"), { requests_used: 9, on_exhausted: "warn" });
@@ -136,7 +137,7 @@ t.test("a budget is charged for the other model, exactly", async (t) => {
     );
     for (const dialect of dialects) {
       const answer = await ask(path, dialect);
-      t.match(answer, { status: 200, exhausted: `the daily budget of ${path}` });
+      t.match(answer, { status: 200, exhausted: `the ${agesSeconds}s budget of ${path}` });
       t.equal(answer.fallback, path === "/spent" ? "cheap" : null);
     }
   }

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -28,13 +29,13 @@ providers:
 prices: { test/priced: { input: 1, output: 10 } }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 50 }] }
-    - { path: /full, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 50 }] }
+    - { path: /full, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
   providers:
-    - { name: test, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }] }
+    - { name: test, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000, max_tokens: 100000000 }] }
   models:
-    - { model: test/scarce, limits: [{ period: day, max_requests: 1 }] }
-    - { model: test/priced, limits: [{ period: day, max_requests: 1000, max_tokens: 100000 }] }
+    - { model: test/scarce, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
+    - { model: test/priced, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_tokens: 100000 }] }
 `,
 );
 await site.startDaemon();
@@ -46,7 +47,7 @@ const atRest = () =>
     () => ruleNow(url, "/", 0),
     (rule) => rule.in_flight === 0,
   );
-const day = (subject: string) => ruleNow(url, subject, 86_400);
+const counted = (subject: string) => ruleNow(url, subject, agesSeconds);
 const json = { "content-type": "application/json" };
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   fetch(url + path, {
@@ -225,9 +226,9 @@ t.test(
       upstream.answer = ({ response }) =>
         void response.writeHead(200, { "content-type": contentType }).end(answer);
       const before = {
-        path: (await day("/")).tokens_used,
-        provider: (await day("test")).tokens_used,
-        model: (await day("test/priced")).tokens_used,
+        path: (await counted("/")).tokens_used,
+        provider: (await counted("test")).tokens_used,
+        model: (await counted("test/priced")).tokens_used,
       };
       const response = await post(`/p/test${path}`, {
         messages: [{ role: "user", content: '{"model": "no"}' }],
@@ -236,9 +237,9 @@ t.test(
       t.equal(await response.text(), answer, `${path} ${contentType}`);
       t.equal(response.headers.get("x-sluice-target"), "test/priced");
       const after = {
-        path: (await day("/")).tokens_used,
-        provider: (await day("test")).tokens_used,
-        model: (await day("test/priced")).tokens_used,
+        path: (await counted("/")).tokens_used,
+        provider: (await counted("test")).tokens_used,
+        model: (await counted("test/priced")).tokens_used,
       };
       t.same(
         after,
@@ -257,9 +258,9 @@ t.test(
   async (t) => {
     upstream.answer = (received) => replyJson(received, { choices: [] });
     const used = async (ask: () => Promise<Response>): Promise<number> => {
-      const before = (await day("/")).tokens_used;
+      const before = (await counted("/")).tokens_used;
       await (await ask()).text();
-      return (await day("/")).tokens_used - before;
+      return (await counted("/")).tokens_used - before;
     };
     t.ok((await used(() => post("/p/test/v1/chat/completions", { model: "m" }))) > 0);
     t.equal(await used(() => post("/p/test/v1/files", {})), 0);
@@ -282,7 +283,7 @@ t.test(
       error: {
         type: "rate_limit_error",
         code: "rate_limit_exceeded",
-        message: /for \/full: day request limit of 1 reached/,
+        message: /for \/full: \d+s request limit of 1 reached/,
       },
     });
     t.match(await (await post("/p/test/v1/any", { model: "scarce" })).json(), {

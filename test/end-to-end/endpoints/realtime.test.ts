@@ -8,6 +8,7 @@ import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
 import t from "tap";
 import { WebSocket } from "ws";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startPassthroughProvider } from "../../support/providers/passthrough-provider.js";
@@ -33,10 +34,10 @@ virtual_models:
 prices: { "test/*": { input: 1, output: 10 } }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 1000, max_tokens: 100000 }, { period: concurrent, max_requests: 10 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_tokens: 100000 }, { period: concurrent, max_requests: 10 }] }
     - { path: /one, limits: [{ period: concurrent, max_requests: 1 }] }
   models:
-    - { model: test/gpt-busy, limits: [{ period: day, max_requests: 1 }] }
+    - { model: test/gpt-busy, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
 `,
   { SLUICE_MASTER_KEY: master },
 );
@@ -54,7 +55,7 @@ const atRest = () =>
     () => rule("/", 0),
     ({ in_flight }) => in_flight === 0,
   );
-const tokens = async () => (await rule("/", 86_400)).tokens_used;
+const tokens = async () => (await rule("/", agesSeconds)).tokens_used;
 const logged = (pattern: RegExp) => proxy.printed(pattern);
 
 function open(
@@ -117,7 +118,7 @@ async function refusal(
 t.test(
   "OpenAI's own realtime client talks through, and each of its responses is charged when it is done",
   async (t) => {
-    const before = await rule("/", 86_400);
+    const before = await rule("/", agesSeconds);
     const client = new OpenAI({ baseURL: `${proxy.ready}/v1`, apiKey: master });
     const session = new OpenAIRealtimeWS(
       {
@@ -144,14 +145,14 @@ t.test(
         response: { usage: { total_tokens: 15 } },
       });
       await until(
-        () => rule("/", 86_400),
+        () => rule("/", agesSeconds),
         ({ tokens_used: used }) => used === before.tokens_used + 15 * (i + 1),
       );
     }
     t.equal((await rule("/", 0)).in_flight, 1, "it holds one slot");
     session.close();
     await atRest();
-    const after = await rule("/", 86_400);
+    const after = await rule("/", agesSeconds);
     t.same(
       [after.requests_used - before.requests_used, after.tokens_used - before.tokens_used],
       [1, 30],

@@ -9,6 +9,7 @@ import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import t from "tap";
 import { WebSocket } from "ws";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -132,9 +133,9 @@ providers:
   claude: { type: anthropic, base_url: "${origin}/v1", api_key: secret, retries: 0, models: ["claude-opus-4-8"] }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 1000, max_tokens: 100000 }, { period: concurrent, max_requests: 40 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_tokens: 100000 }, { period: concurrent, max_requests: 40 }] }
     - { path: /one, limits: [{ period: concurrent, max_requests: 1 }] }
-    - { path: /two, limits: [{ period: day, max_requests: 2 }] }
+    - { path: /two, limits: [{ period_seconds: ${agesSeconds}, max_requests: 2 }] }
 `,
   { SLUICE_MASTER_KEY: master },
 );
@@ -148,7 +149,7 @@ const rule = async (period: number) =>
     (item) => item.subject === "/" && item.period_seconds === period,
   )!;
 const counted = async () => {
-  const { requests_used, tokens_used } = await rule(86_400);
+  const { requests_used, tokens_used } = await rule(agesSeconds);
   return [requests_used, tokens_used] as const;
 };
 

@@ -4,6 +4,7 @@
  */
 import t from "tap";
 import { run } from "../../bin/command-session.js";
+import { agesSeconds } from "../../support/ages.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
@@ -16,8 +17,8 @@ providers:
   simulator: { type: simulator, models: [sim-fast] }
 rate_limits:
   user_paths:
-    - { path: /team, limits: [{ period: day, max_requests: 1, mode: shadow }, { period: day, max_requests: 50 }] }
-    - { path: /capped, limits: [{ period: day, max_output_tokens: 1 }] }
+    - { path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1, mode: shadow }, { period_seconds: ${agesSeconds}, max_requests: 50 }] }
+    - { path: /capped, limits: [{ period_seconds: ${agesSeconds}, max_output_tokens: 1 }] }
 `,
 );
 await site.startDaemon();
@@ -52,7 +53,7 @@ t.test("it refuses nothing, is noted for operators alone, and is enforced", asyn
         "x-ratelimit-remaining-requests": remaining,
       },
     });
-  await proxy.printed(/"shadow":\["\/team day"\]/);
+  await proxy.printed(/"shadow":\["\/team \d+s"\]/);
   t.match(
     (await ask("/v1/usage", null, "/team/app")).body,
     exactly({ rate_limits: [{ max_requests: 50, mode: undefined }] }),
@@ -63,10 +64,11 @@ t.test("it refuses nothing, is noted for operators alone, and is enforced", asyn
   });
   const explain = ["explain", "--path", "/team", "--model", "sim-fast", ...here];
   t.match(await run(explain, { env }), { out: /now: admitted[^]*would refuse \(requests\)/ });
-  const enforce = ["limits", "enforce", "/team", "--period", "day", ...here];
+  const period = ["--period-seconds", String(agesSeconds)];
+  const enforce = ["limits", "enforce", "/team", ...period, ...here];
   t.match(await run(enforce, { env }), { exitCode: 0, out: / 1\/1 / });
   t.match(await ask("/v1/chat/completions", question, "/team/app"), { status: 429 });
-  t.match(await run(enforce, { env }), { exitCode: 3, err: /no day rule on .*\(shadow\)/ });
+  t.match(await run(enforce, { env }), { exitCode: 3, err: /no \d+s rule on .*\(shadow\)/ });
 });
 
 t.test("a cap on output tokens has the headers that Anthropic's clients read", async (t) => {

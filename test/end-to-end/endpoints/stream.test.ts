@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -28,7 +29,7 @@ providers:
   nowhere: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["*"] }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 50 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 50 }] }
 `,
 );
 await site.startDaemon();
@@ -40,7 +41,7 @@ const atRest = () =>
     () => ruleNow(url, "/", 0),
     (rule) => rule.in_flight === 0,
   );
-const tokens = async () => (await ruleNow(url, "/", 86_400)).tokens_used;
+const tokens = async () => (await ruleNow(url, "/", agesSeconds)).tokens_used;
 
 t.test("the first byte leaves before the second arrives", async (t) => {
   const called = upstream.nextCall();
@@ -368,7 +369,7 @@ class PhasedClient {
 t.test(
   "whatever a client does at whichever phase of its request, that is counted once, and its slot is free",
   async (t) => {
-    const before = await ruleNow(url, "/", 86_400);
+    const before = await ruleNow(url, "/", agesSeconds);
     const called = new Map<string, (call: ReceivedCall) => void>();
     const done = new Map<string, Promise<void>>();
     upstream.answer = (call) => {
@@ -429,7 +430,7 @@ t.test(
     await until(isThere("body-stops"), Boolean);
     await atRest();
     t.strictSame(outcomes(), expected);
-    const after = await ruleNow(url, "/", 86_400);
+    const after = await ruleNow(url, "/", agesSeconds);
     t.equal(after.requests_used - before.requests_used, 15, "those whose body has come");
     t.ok(after.tokens_used - before.tokens_used >= 130, "and what the 13 complete ones used");
   },

@@ -3,6 +3,7 @@
  * streamed, decides on the next request that carries the tool, in each dialect.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -22,10 +23,10 @@ mcp_servers:
   github: { url: "${upstream.origin}/mcp" }
 rate_limits:
   user_paths:
-    - { path: /whole, limits: [{ period: day, models: ["tool:mcp:github/*"], max_tool_calls: 2 }] }
-    - { path: /stream, limits: [{ period: day, models: ["tool:web_search"], max_tool_calls: 2 }] }
-    - { path: /claude, limits: [{ period: day, models: ["tool:mcp:*"], max_tool_calls: 1 }] }
-    - { path: /direct, limits: [{ period: day, models: ["tool:mcp:github/*"], max_tool_calls: 2 }] }
+    - { path: /whole, limits: [{ period_seconds: ${agesSeconds}, models: ["tool:mcp:github/*"], max_tool_calls: 2 }] }
+    - { path: /stream, limits: [{ period_seconds: ${agesSeconds}, models: ["tool:web_search"], max_tool_calls: 2 }] }
+    - { path: /claude, limits: [{ period_seconds: ${agesSeconds}, models: ["tool:mcp:*"], max_tool_calls: 1 }] }
+    - { path: /direct, limits: [{ period_seconds: ${agesSeconds}, models: ["tool:mcp:github/*"], max_tool_calls: 2 }] }
     - { path: /held, limits: [{ period: concurrent, models: ["tool:web_search"], max_requests: 1 }] }
     - { path: /ban, limits: [{ period: day, models: ["tool:web_search", "tool:mcp:*"], max_requests: 0 }] }
 `,
@@ -71,7 +72,7 @@ const ask = (userPath: string, tools: readonly object[], stream = false) =>
 
 const counted = (subject: string, calls: number) =>
   until(
-    () => ruleNow(url, subject, 86_400),
+    () => ruleNow(url, subject, agesSeconds),
     (rule) => rule["tool_calls_used"] === calls,
   );
 
@@ -86,8 +87,7 @@ t.test("a whole answer of the Responses API", async (t) => {
   t.match(await refused.json(), {
     error: {
       code: "rate_limit_exceeded",
-      message:
-        "rate limit exceeded for /whole on tool:mcp:github/*: day tool call limit of 2 reached",
+      message: `rate limit exceeded for /whole on tool:mcp:github/*: ${agesSeconds}s tool call limit of 2 reached`,
     },
   });
   t.equal(upstream.received.length, before, "the provider isn't called");

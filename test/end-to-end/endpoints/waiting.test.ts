@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import t from "tap";
 import { WebSocket } from "ws";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -49,13 +50,13 @@ mcp_servers:
   tracker: { url: "${upstream.origin}/mcp" }
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period: day, max_requests: 100000 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000 }] }
     - { path: /slot, limits: [{ period: concurrent, max_requests: 1 }] }
     - { path: /default, limits: [{ period: concurrent, max_requests: 1 }] }
     - { path: /off, limits: [{ period: concurrent, max_requests: 1 }] }
     - { path: /short, limits: [{ period: concurrent, max_requests: 1 }] }
     - { path: /batch, limits: [{ period_seconds: 3, max_requests: 1 }] }
-    - { path: /spent, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /spent, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
 `,
   { SLUICE_MASTER_KEY: master },
 );

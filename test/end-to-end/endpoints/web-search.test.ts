@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -138,11 +139,11 @@ tools:
 prices:
   plain/plain: { input: 1, output: 10 }
 budgets:
-  user_paths: [{ path: /, limits: [{ period: daily, amount: 1000 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, amount: 1000 }] }]
 rate_limits:
   user_paths:
-    - { path: /few, limits: [{ period: day, max_requests: 1 }] }
-${["chat", "messages", "responses", "google"].map((name) => `    - { path: /capped/${name}, limits: [{ period: day, max_tokens: 1500, hold: hard }] }`).join("\n")}
+    - { path: /few, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
+${["chat", "messages", "responses", "google"].map((name) => `    - { path: /capped/${name}, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1500, hold: hard }] }`).join("\n")}
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );
@@ -672,7 +673,7 @@ t.test("a hard cap ends an answer within a search, once, in each dialect", async
     const text = await response.text();
     t.equal(text.split(end).length, 2, `${name}: ${text}`);
     t.notMatch(text, '"error":{', name);
-    t.equal(text.match(/cut at a hard cap: the day token limit of/g)?.length, names, name);
+    t.equal(text.match(/cut at a hard cap: the \d+s token limit of/g)?.length, names, name);
     t.equal(asked.length, before.asked + 1, "no other turn");
     t.equal(searches.length, before.searches);
   }

@@ -10,6 +10,7 @@ import { createLog } from "../../../shared/log.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
+import { agesSeconds } from "../../support/ages.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
@@ -30,7 +31,7 @@ t.test(
       `
 rate_limits:
   user_paths:
-    - { path: /, limits: [{ period_seconds: 3000000000, max_requests: 1000000000, max_tokens: 1000000000 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000000000, max_tokens: 1000000000 }] }
 `,
     );
     const links: boolean[] = [];

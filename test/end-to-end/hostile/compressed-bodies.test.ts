@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 
@@ -17,8 +18,8 @@ server: { master_key: ${masterKey} }
 providers: { sim: { type: simulator }, batch: { type: openai, base_url: "http://127.0.0.1:9/v1", api_key: k, models: [none] } }
 rate_limits:
   user_paths:
-    - { path: /spent, limits: [{ period: day, max_requests: 1 }] }
-    - { path: /fresh, limits: [{ period: day, max_requests: 1000000 }] }
+    - { path: /spent, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
+    - { path: /fresh, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000000 }] }
 `,
 );
 await site.startDaemon();
@@ -175,7 +176,7 @@ t.test(
   async (t) => {
     const [coding, body] = bombs[0]!;
     t.equal((await send({ key: "wrong", body, coding })).status, 401);
-    const { requests_used: used } = await ruleNow(url, "/spent", 86_400, byMaster);
+    const { requests_used: used } = await ruleNow(url, "/spent", agesSeconds, byMaster);
     t.equal(used, 1, "no refusal was counted");
     const health = async () =>
       (await (await fetch(`${url}/health`, { headers: byMaster })).json()) as {

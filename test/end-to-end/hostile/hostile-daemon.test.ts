@@ -7,6 +7,7 @@ import net from "node:net";
 import { dirname } from "node:path";
 import t from "tap";
 import { encodeFrame } from "../../../shared/wire/codec.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
@@ -34,7 +35,7 @@ t.test("a stranger on the daemon's socket", async (t) => {
     `
 providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }
 limiter: { deadline_ms: 100 }
-rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 1000 }] }] }
+rate_limits: { user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000 }] }] }
 `,
   );
   t.teardown(() => upstream.close());

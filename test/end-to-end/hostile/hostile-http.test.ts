@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
 import { answerHeadBytesMax } from "../../../proxy/bounds.js";
+import { agesSeconds } from "../../support/ages.js";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -26,7 +27,7 @@ const site = makeSite(
   t,
   `
 providers: { test: { type: openai, base_url: "${upstream.origin}/v1", api_key: secret-of-the-provider, models: ["*"] } }
-rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 100000 }, { period: concurrent, max_requests: 50 }] }] }
+rate_limits: { user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000 }, { period: concurrent, max_requests: 50 }] }] }
 `,
 );
 await site.startDaemon();
@@ -41,7 +42,7 @@ const upstreamAnswers = (received: ReceivedRequest): void =>
     () => {},
   );
 upstream.answer = upstreamAnswers;
-const requests = async () => (await ruleNow(url, "/", 86_400)).requests_used;
+const requests = async () => (await ruleNow(url, "/", agesSeconds)).requests_used;
 
 /** All that the proxy says to these bytes before it closes the connection. */
 async function exchange(bytes: string): Promise<string> {

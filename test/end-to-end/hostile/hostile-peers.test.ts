@@ -15,6 +15,7 @@ import {
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { wireVersion } from "../../../shared/version.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
+import { agesSeconds } from "../../support/ages.js";
 import { ruleNow, until } from "../../support/client.js";
 import { liveHeapBytes } from "../../support/memory/live-heap.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -30,14 +31,13 @@ import {
 import { inspectorOf, makeSite } from "../../support/processes/processes.js";
 
 t.setTimeout(240_000);
-const ages = 3_000_000_000;
 const site = makeSite(
   t,
   `
 rate_limits:
   user_paths:
-    - { path: /witness, limits: [{ period_seconds: ${ages}, max_requests: 1000000000, max_tokens: 1000000000 }] }
-    - { path: /hostile, limits: [{ period: concurrent, max_requests: 1000000 }, { period_seconds: ${ages}, max_requests: 1000000000, max_tokens: 1000000000 }] }
+    - { path: /witness, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000000000, max_tokens: 1000000000 }] }
+    - { path: /hostile, limits: [{ period: concurrent, max_requests: 1000000 }, { period_seconds: ${agesSeconds}, max_requests: 1000000000, max_tokens: 1000000000 }] }
 `,
 );
 const daemon = await site.startDaemon({ inspected: true });
@@ -260,7 +260,7 @@ t.test("numbers as wild as the grammar allows harm no other peer", async (t) => 
   peer.socket.destroy();
   t.ok((await witness.whileItIsServed(async () => {})) > 0);
   t.equal(
-    (await ruleNow(proxy.ready, "/witness", ages)).in_flight <= 1,
+    (await ruleNow(proxy.ready, "/witness", agesSeconds)).in_flight <= 1,
     true,
     "the witness's own slot at most",
   );
@@ -443,7 +443,7 @@ t.test("a peer that says nothing is closed at its deadline", async (t) => {
 t.test("after all of it the witness was counted to the request, and no slot is held", async (t) => {
   witness.end();
   const rule = await until(
-    () => ruleNow(proxy.ready, "/witness", ages),
+    () => ruleNow(proxy.ready, "/witness", agesSeconds),
     ({ in_flight: slots }) => slots === 0,
   );
   t.equal(rule.requests_used, rule.tokens_used, "a token for each request");

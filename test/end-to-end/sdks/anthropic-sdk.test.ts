@@ -1,8 +1,9 @@
 /** The official Anthropic SDK as a client of real processes, with a provider of its own dialect. */
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { exactly } from "../../support/patterns/exactly.js";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
+import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-call.js";
 import { message, messageEvents } from "../../support/providers/recorded-messages.js";
 import {
@@ -183,19 +184,22 @@ t.test(
   async (t) => {
     await Promise.all([
       limit("/slow", { period_seconds: 1, max_requests: 1 }),
-      limit("/spent", { period_seconds: ageSeconds, max_requests: 1 }),
+      limit("/spent", { period_seconds: agesSeconds, max_requests: 1 }),
     ]);
     const patient = sdk("/slow", 4);
-    const before = api.calls.length;
-    attempts = 0;
-    // Three at once, because two may fall into different windows.
-    await Promise.all([
-      patient.messages.create(request),
-      patient.messages.create(request),
-      patient.messages.stream(request).finalMessage(),
-    ]);
-    t.equal(api.calls.length, before + 3, "all are answered in the end");
+    // On a slow machine each of the three may fall into a window of its own: once more, then.
+    do {
+      const before = api.calls.length;
+      attempts = 0;
+      await Promise.all([
+        patient.messages.create(request),
+        patient.messages.create(request),
+        patient.messages.stream(request).finalMessage(),
+      ]);
+      t.equal(api.calls.length, before + 3, "all are answered in the end");
+    } while (attempts === 3);
     t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
+    const before = api.calls.length;
     const spent = sdk("/spent", 4);
     await spent.messages.create(request);
     attempts = 0;
@@ -205,9 +209,9 @@ t.test(
     t.match(error, {
       status: 429,
       type: "rate_limit_error",
-      apiMessage: "rate limit exceeded for /spent: 1000000000s request limit of 1 reached",
+      apiMessage: "rate limit exceeded for /spent: 3000000000s request limit of 1 reached",
     });
-    t.equal(api.calls.length, before + 4);
+    t.equal(api.calls.length, before + 1);
   },
 );
 

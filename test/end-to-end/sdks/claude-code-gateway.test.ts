@@ -5,6 +5,7 @@
  * `../usage/sessions.test.ts`.
  */
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
@@ -25,7 +26,7 @@ providers:
   kimi: { type: anthropic, base_url: "${provider.origin}/kimi", api_key: k, models: [kimi-k2] }
   openai: { type: openai, base_url: "${provider.origin}/openai", api_key: k, models: [gpt-5.4] }
 rate_limits:
-  user_paths: [{ path: /limited, limits: [{ period: day, max_requests: 1 }] }]
+  user_paths: [{ path: /limited, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }]
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );

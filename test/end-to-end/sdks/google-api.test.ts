@@ -4,10 +4,11 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { ageSeconds, masterKey } from "../../support/processes/sdk-site.js";
+import { masterKey } from "../../support/processes/sdk-site.js";
 import { startModelApi } from "../../support/providers/model-api.js";
 import { reply, replyEvents } from "../../support/providers/model-api-call.js";
 
@@ -22,8 +23,8 @@ providers:
 virtual_models:
   smart: { targets: [{ model: gemini/gemini-test }] }
 rate_limits:
-  user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 1000, max_tokens: 1000000 }] }]
-  models: [{ model: gemini/gemini-test, limits: [{ period_seconds: ${ageSeconds}, max_requests: 3 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1000, max_tokens: 1000000 }] }]
+  models: [{ model: gemini/gemini-test, limits: [{ period_seconds: ${agesSeconds}, max_requests: 3 }] }]
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );

@@ -9,9 +9,10 @@ import { streamText } from "ai";
 import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { ageSeconds, masterKey } from "../../support/processes/sdk-site.js";
+import { masterKey } from "../../support/processes/sdk-site.js";
 import { startEndlessStreams, token } from "../../support/providers/endless-streams.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -46,7 +47,7 @@ async function cappedPath(): Promise<Record<string, string>> {
     "PUT /rate-limits",
     {
       user_path: path,
-      limit_key: { period_seconds: ageSeconds },
+      limit_key: { period_seconds: agesSeconds },
       max_tokens: maxTokens,
       hold: "hard",
     },

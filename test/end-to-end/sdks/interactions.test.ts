@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { pathToFileURL } from "node:url";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
@@ -106,7 +107,7 @@ virtual_models:
 prices:
   gemini/gemini-test: { input: 1, output: 10 }
 rate_limits:
-  user_paths: [{ path: /limited, limits: [{ period: day, max_requests: 1 }] }]
+  user_paths: [{ path: /limited, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }]
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );

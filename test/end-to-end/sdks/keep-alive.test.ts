@@ -29,24 +29,43 @@ virtual_models:
 );
 await site.startDaemon();
 const { ready: url } = await site.startProxy();
-const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
-const anthropic = new Anthropic({ baseURL: url, apiKey: "none", maxRetries: 0 });
+/** Ends the thought of the first provider. */
+let answerNow = (): void => {};
+/** As a client hears it: the model thinks until two keep-alives have arrived. */
+const hearing: typeof fetch = async (...request) => {
+  const response = await fetch(...request);
+  const decoder = new TextDecoder();
+  let text = "";
+  const heard = new TransformStream<Uint8Array, Uint8Array>({
+    transform(piece, controller) {
+      text += decoder.decode(piece, { stream: true });
+      controller.enqueue(piece);
+      if (text.split("\n\n").length > 2) answerNow();
+    },
+  });
+  return new Response(response.body!.pipeThrough(heard), response);
+};
+const sdk = { apiKey: "none", maxRetries: 0, fetch: hearing };
+const openai = new OpenAI({ baseURL: `${url}/v1`, ...sdk });
+const anthropic = new Anthropic({ baseURL: url, ...sdk });
 const messages = [{ role: "user" as const, content: "hi" }];
 const input = "hi";
 
-/** For longer than two keep-alives. */
-const thoughtMs = 350;
-
 /** What the first provider does with the next calls, once it has thought. */
 function afterThought(answer: (call: ReceivedCall) => void): void {
-  thinking.answer = (call) => void setTimeout(() => answer(call), thoughtMs);
+  thinking.answer = (call) => {
+    answerNow = () => {
+      answerNow = () => {};
+      answer(call);
+    };
+  };
 }
 
 other.answer = replyStream;
 
 t.test("the client's stream is alive while the model thinks, and fails over then", async (t) => {
   afterThought(replyError);
-  const response = await fetch(`${url}/v1/chat/completions`, {
+  const response = await hearing(`${url}/v1/chat/completions`, {
     method: "POST",
     body: JSON.stringify({ model: "smart", messages, stream: true }),
   });

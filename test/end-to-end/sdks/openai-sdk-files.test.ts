@@ -5,7 +5,8 @@
 import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
+import { agesSeconds } from "../../support/ages.js";
+import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { speech, vector } from "../../support/providers/model-api-answers.js";
 import { digestOf, jsonOf, reply } from "../../support/providers/model-api-call.js";
 
@@ -147,7 +148,7 @@ t.test(
   "a batch counts as one request of the user path and holds no slot; polling it is free",
   async (t) => {
     await limit("/batches", { period_seconds: 0, max_requests: 1 });
-    await limit("/batches", { period_seconds: ageSeconds, max_requests: 2 });
+    await limit("/batches", { period_seconds: agesSeconds, max_requests: 2 });
     const batches = sdk("/batches").batches;
     const what = {
       input_file_id: "file-1",

@@ -17,7 +17,8 @@ import {
   experimental_transcribe as transcribe,
 } from "ai";
 import t from "tap";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
+import { agesSeconds } from "../../support/ages.js";
+import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { speech, vector } from "../../support/providers/model-api-answers.js";
 import { digestOf } from "../../support/providers/model-api-call.js";
 import { greeting, report, thought, tokenCounts } from "../../support/providers/scene.js";
@@ -135,7 +136,7 @@ t.test(
   async (t) => {
     await Promise.all([
       limit("/slow", { period_seconds: 1, max_requests: 1 }),
-      limit("/spent", { period_seconds: ageSeconds, max_requests: 1 }),
+      limit("/spent", { period_seconds: agesSeconds, max_requests: 1 }),
     ]);
     const spent = openai("/spent")("gpt-test");
     await generateText({ model: spent, prompt, maxRetries: 0 });
@@ -145,20 +146,22 @@ t.test(
     t.ok(APICallError.isInstance(error));
     t.match(error, {
       statusCode: 429,
-      message: "rate limit exceeded for /spent: 1000000000s request limit of 1 reached",
+      message: "rate limit exceeded for /spent: 3000000000s request limit of 1 reached",
       responseHeaders: { "x-should-retry": "false", "retry-after": /^\d{3,}$/ },
     });
-    const before = api.calls.length;
-    attempts = 0;
-    // Three at once, because two may fall into different windows.
     const slow = openai("/slow").chat("gpt-test");
-    const answers = await Promise.all([
-      generateText({ model: slow, prompt, maxRetries: 4 }),
-      generateText({ model: slow, prompt, maxRetries: 4 }),
-      streamText({ model: anthropic("/slow")("claude-test"), prompt, maxRetries: 4 }).text,
-    ]);
-    t.same([answers[0].text, answers[1].text, answers[2]], [greeting, greeting, greeting]);
-    t.equal(api.calls.length, before + 3, "all are answered in the end");
+    // On a slow machine each of the three may fall into a window of its own: once more, then.
+    do {
+      const before = api.calls.length;
+      attempts = 0;
+      const answers = await Promise.all([
+        generateText({ model: slow, prompt, maxRetries: 4 }),
+        generateText({ model: slow, prompt, maxRetries: 4 }),
+        streamText({ model: anthropic("/slow")("claude-test"), prompt, maxRetries: 4 }).text,
+      ]);
+      t.same([answers[0].text, answers[1].text, answers[2]], [greeting, greeting, greeting]);
+      t.equal(api.calls.length, before + 3, "all are answered in the end");
+    } while (attempts === 3);
     t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
   },
 );

@@ -7,6 +7,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { idealEndMs } from "../../support/ideal-end.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
@@ -25,7 +26,7 @@ rate_limits:
   user_paths:
     - { path: /team, limits: [{ period_seconds: ${periodMs / 1000}, max_requests: ${max} }] }
     - { path: /few, limits: [{ period_seconds: 2, max_requests: 10 }] }
-    - { path: /day, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /day, limits: [{ period_seconds: ${agesSeconds}, max_requests: 1 }] }
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );

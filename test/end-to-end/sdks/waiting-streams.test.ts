@@ -71,6 +71,7 @@ const waiting = async (): Promise<number> => {
 
 /** Takes the slot; the result gives it back, once something has waited and was told so. */
 async function hold(): Promise<() => Promise<void>> {
+  const before = begun;
   const response = fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { ...bearer, "x-sluice-user-path": "/slot" },
@@ -86,11 +87,32 @@ async function hold(): Promise<() => Promise<void>> {
   );
   return async () => {
     await until(waiting, (count) => count > 0);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await until(
+      async () => begun,
+      (count) => count > before,
+    );
     free!();
     free = null;
     await response;
   };
+}
+
+/** Reads a stream; `told` is resolved once its client has heard twice that it waits. */
+function readWaiting({ body }: Response): {
+  readonly told: Promise<void>;
+  readonly text: Promise<string>;
+} {
+  let hearTwice = (): void => {};
+  const told = new Promise<void>((resolve) => (hearTwice = resolve));
+  const read = async (): Promise<string> => {
+    let text = "";
+    for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      if (text.split(/\r?\n\r?\n/).length > 2) hearTwice();
+    }
+    return text;
+  };
+  return { told, text: read() };
 }
 
 const google = (wait = 60) =>
@@ -125,30 +147,27 @@ const asks: Readonly<Record<string, (wait?: number, onText?: () => void) => Prom
 
 t.test("a client that waits is told its place, in its dialect", async (t) => {
   const release = await hold();
-  const response = fetch(`${url}/v1/chat/completions`, {
+  // It begins before there is room.
+  const ofChat = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { ...bearer, ...prefer() },
     body: JSON.stringify({ model: "one/a", messages, stream: true }),
   });
-  // It begins before there is room.
-  const { status, headers, body } = await response;
   t.match(
-    { status, type: headers.get("content-type") },
+    { status: ofChat.status, type: ofChat.headers.get("content-type") },
     { status: 200, type: "text/event-stream" },
   );
   const ofGoogle = await google();
   t.equal(ofGoogle.status, 200);
-  await Promise.all([
-    release(),
-    new Response(body).text().then((text) => {
-      t.match(text, /^(: waiting for room under a limit: number 1\n\n){2,}data: .*hello/);
-      t.match(text, /\n\ndata: \[DONE\]\n\n$/);
-    }),
-    ofGoogle.text().then((text) => {
-      t.match(text, /^(data: .*"text": "".*\n\n){2,}data: .*"text":"hello"/);
-      t.match(text, /"finishReason":"STOP"/);
-    }),
-  ]);
+  const [chatWaits, googleWaits] = [readWaiting(ofChat), readWaiting(ofGoogle)];
+  await Promise.all([chatWaits.told, googleWaits.told]);
+  await release();
+  const chatText = await chatWaits.text;
+  t.match(chatText, /^(: waiting for room under a limit: number 1\n\n){2,}data: .*hello/);
+  t.match(chatText, /\n\ndata: \[DONE\]\n\n$/);
+  const googleText = await googleWaits.text;
+  t.match(googleText, /^(data: .*"text": "".*\n\n){2,}data: .*"text":"hello"/);
+  t.match(googleText, /"finishReason":"STOP"/);
   const { records } = (await until(
     async () => (await admin(url, "GET /usage/records?user_path=/slot", undefined, bearer)).body,
     (found) => (found["records"] as readonly unknown[]).length === 3,

@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, chat, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
@@ -68,9 +69,9 @@ providers: { simulator: { type: simulator } }
 prices: { simulator/*: { input: 0, output: 0, per_request: 1 } }
 entitlements: [quota_templates]
 rate_limits:
-  user_paths: [{ path: /fast, limits: [{ period: day, max_requests: 4 }] }]
+  user_paths: [{ path: /fast, limits: [{ period_seconds: ${agesSeconds}, max_requests: 4 }] }]
 budgets:
-  user_paths: [{ path: /customers, per_child: true, limits: [{ period: monthly, amount: 10 }] }]
+  user_paths: [{ path: /customers, per_child: true, limits: [{ period_seconds: ${agesSeconds}, amount: 10 }] }]
 alerts:
   - { url: "http://127.0.0.1:${port}/hook", at: [0.5, 0.8, 1.0], limits: all, forecast: false, secret: "${secret}" }
   - { url: "http://127.0.0.1:${port}/slack", format: slack, at: [1.0], forecast: false }
@@ -111,13 +112,13 @@ t.test("each threshold is posted once for each child, signed, with a text to mai
     data: {
       scope: "user_path",
       template: "/customers",
-      period_label: "monthly",
+      period_label: `${agesSeconds}s`,
       amount: 10,
       spent: 5,
       usage_ratio: 0.5,
       email: {
-        subject: "Sluice: /customers/acme has spent 50% of its monthly budget",
-        text: /\/customers\/acme has spent \$5\.00 of \$10\.00\. The monthly period ends at /,
+        subject: `Sluice: /customers/acme has spent 50% of its ${agesSeconds}s budget`,
+        text: /\/customers\/acme has spent \$5\.00 of \$10\.00\. The 3000000000s period ends at 2065-/,
       },
     },
   });
@@ -158,7 +159,7 @@ t.test("the whole amount is reported to Slack too, in its own form", async (t) =
     (found) => found.length > 0,
   );
   t.equal(slack.length, 1);
-  t.match(slack[0], /^\*Sluice: \/customers\/acme has spent 100% of its monthly budget\*\n/);
+  t.match(slack[0], /^\*Sluice: \/customers\/acme has spent 100% of its 3000000000s budget\*\n/);
 });
 
 t.test("a rate limit is reported where limits is all", async (t) => {

@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import { unlistedModelsMax } from "../../../shared/bounds.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -94,10 +95,10 @@ providers:
 prices:
   test/m: { input: 2, output: 10 }
 rate_limits:
-  models: [{ model: test/unlisted, limits: [{ period: day, max_tokens: 1000 }] }]
-  user_paths: [{ path: /, limits: [{ period: day, max_tokens: 100000000 }] }]
+  models: [{ model: test/unlisted, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1000 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 100000000 }] }]
 budgets:
-  user_paths: [{ path: /, limits: [{ period: daily, amount: 1000 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, amount: 1000 }] }]
 `;
 const site = makeSite(t, configured("background_lookup_seconds: 0"));
 let daemon = await site.startDaemon();

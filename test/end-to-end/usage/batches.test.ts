@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -105,7 +106,7 @@ prices:
   anthropic/claude-c: { input: 8, output: 40, service_tiers: { batch: 0.5 } }
   gemini/gemini-b: { input: 2, output: 4, service_tiers: { batch: 0.5 } }
 budgets:
-  user_paths: [{ path: /, limits: [{ period: daily, amount: 1000 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, amount: 1000 }] }]
 `;
 const environment = { SLUICE_MASTER_KEY: master };
 const site = makeSite(t, configured("background_lookup_seconds: 0"), environment);

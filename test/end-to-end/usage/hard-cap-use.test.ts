@@ -6,6 +6,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startEndlessStreams } from "../../support/providers/endless-streams.js";
@@ -37,8 +38,8 @@ virtual_models:
   either: { targets: [{ model: down/failed }, { model: test/failed }] }
 rate_limits:
   user_paths:
-${paths.map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${maxTokens}, hold: hard }] }`).join("\n")}
-    - { path: /large, limits: [{ period: day, max_tokens: 1000000, hold: hard }] }
+${paths.map((path) => `    - { path: /${path}, limits: [{ period_seconds: ${agesSeconds}, max_tokens: ${maxTokens}, hold: hard }] }`).join("\n")}
+    - { path: /large, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 1000000, hold: hard }] }
 `,
 );
 await site.startDaemon();

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -99,7 +100,7 @@ prices:
   "claude/*": { input: 2, output: 10 }
   "gem/*": { input: 2, output: 10 }
 rate_limits:
-  user_paths: [{ path: /capped, limits: [{ period: day, max_tokens: 5 }] }]
+  user_paths: [{ path: /capped, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 5 }] }]
 `,
 );
 await site.startDaemon();

@@ -7,6 +7,7 @@ import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
@@ -32,9 +33,9 @@ prices:
   test/model: { input: 3, output: 15 }
   mistral/model: { input: 3, output: 15 }
 rate_limits:
-  user_paths: [{ path: /capped, limits: [{ period: day, max_tokens: 5 }] }]
+  user_paths: [{ path: /capped, limits: [{ period_seconds: ${agesSeconds}, max_tokens: 5 }] }]
 budgets:
-  user_paths: [{ path: /capped, limits: [{ period: monthly, amount: 0.000001 }] }]
+  user_paths: [{ path: /capped, limits: [{ period_seconds: ${agesSeconds}, amount: 0.000001 }] }]
 `;
 const site = makeSite(t, configured(""));
 let daemon = await site.startDaemon();
@@ -372,7 +373,7 @@ t.test(
       }),
     );
     t.match(
-      await ruleNow(proxy.ready, "/capped", 86_400),
+      await ruleNow(proxy.ready, "/capped", agesSeconds),
       { tokens_used: 10, inert: /usage tracking/ },
       "listed as inert, with no token more",
     );

@@ -8,6 +8,7 @@ import { connect } from "node:net";
 import t from "tap";
 import { dayOf } from "../../../shared/time.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { agesSeconds } from "../../support/ages.js";
 import { chat, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -39,7 +40,7 @@ entitlements: [quota_templates]
 rate_limits:
   user_paths:
     - { path: /, limits: [{ period: concurrent, max_requests: 100 }] }
-    - { path: /templated, per_child: true, limits: [{ period: day, max_requests: 2 }] }
+    - { path: /templated, per_child: true, limits: [{ period_seconds: ${agesSeconds}, max_requests: 2 }] }
 `;
 const site = makeSite(t, config);
 let daemon = await site.startDaemon();

@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
+import { agesSeconds } from "../ages.js";
 import { admin, type RuleItem, ruleNow, until } from "../client.js";
 import { makeSite, type Part, type Site } from "../processes/processes.js";
 import { type NotesByProxy, startRelay } from "../processes/socket-relay.js";
@@ -33,8 +34,6 @@ export interface Cell {
   readonly round: number;
 }
 
-/** A window without an end in our time: no boundary is crossed while a cell is played. */
-export const ages = 3_000_000_000;
 export const tightCap = 20;
 export const slotsCap = 3;
 export const heldCap = 3;
@@ -73,10 +72,10 @@ function configuration(baseUrl: string, moment: Cell["moment"]): string {
     (_, i) => `        - { period_seconds: ${wideAges + i}, ${huge} }`,
   ).join("\n");
   const pathsOfCell = (cell: Pick<Cell, "dies" | "signal">): string => `
-    - { path: ${pathOf(cell, "count")}, limits: [{ period_seconds: ${ages}, ${huge} }] }
-    - { path: ${pathOf(cell, "tight")}, limits: [{ period_seconds: ${ages}, max_requests: ${tightCap}, max_tokens: 1000000000 }] }
-    - { path: ${pathOf(cell, "slots")}, limits: [{ period: concurrent, max_requests: ${slotsCap} }, { period_seconds: ${ages}, ${huge} }] }
-    - { path: ${pathOf(cell, "held")}, limits: [{ period: concurrent, max_requests: ${heldCap} }, { period_seconds: ${ages}, ${huge} }] }`;
+    - { path: ${pathOf(cell, "count")}, limits: [{ period_seconds: ${agesSeconds}, ${huge} }] }
+    - { path: ${pathOf(cell, "tight")}, limits: [{ period_seconds: ${agesSeconds}, max_requests: ${tightCap}, max_tokens: 1000000000 }] }
+    - { path: ${pathOf(cell, "slots")}, limits: [{ period: concurrent, max_requests: ${slotsCap} }, { period_seconds: ${agesSeconds}, ${huge} }] }
+    - { path: ${pathOf(cell, "held")}, limits: [{ period: concurrent, max_requests: ${heldCap} }, { period_seconds: ${agesSeconds}, ${huge} }] }`;
   return `
 providers: { test: { type: openai, base_url: "${baseUrl}", api_key: none, models: ["*"] } }
 limiter: { deadline_ms: 60000 }

@@ -3,15 +3,13 @@
  * server.
  */
 import type { Test } from "tap";
+import { agesSeconds } from "../ages.js";
 import { admin, type RuleItem, until } from "../client.js";
 import { type ModelApi, startModelApi } from "../providers/model-api.js";
 import { anthropicKey, openaiKey } from "../providers/model-api-call.js";
 import { makeSite, type Part } from "./processes.js";
 
 export const masterKey = "master";
-
-/** No window of this length ends while a test runs, nor before 2033. */
-export const ageSeconds = 1_000_000_000;
 
 export interface SdkSite {
   readonly api: ModelApi;
@@ -46,7 +44,7 @@ providers:
 virtual_models:
   smart: { strategy: failover, targets: [{ model: chatty/llama-test }, { model: claude/claude-test }, { model: openai/gpt-test }] }
 rate_limits:
-  user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
 `,
     { SLUICE_MASTER_KEY: masterKey },
   );
@@ -61,7 +59,7 @@ rate_limits:
     const listed = await until(rules, (now) =>
       now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0),
     );
-    return listed.find(({ period_seconds }) => period_seconds === ageSeconds)!;
+    return listed.find(({ period_seconds }) => period_seconds === agesSeconds)!;
   };
   return {
     api,

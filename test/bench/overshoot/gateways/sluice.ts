@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { version } from "../../../../shared/version.js";
+import { agesSeconds } from "../../../support/ages.js";
 import { ownBuild, sluiceMissing, startConfigured } from "../../peers/sluice.js";
 import { priced } from "../work.js";
 import type { GatewaySetUp, NamedCap, Setting } from "./gateway.js";
@@ -16,8 +17,8 @@ function pathsOf(caps: readonly NamedCap[], extra: Extra): object {
     unit === "slots"
       ? { period: "concurrent", max_requests: amount }
       : unit === "tokens"
-        ? { period: "day", max_tokens: amount, ...extra.rule }
-        : { period: "day", max_requests: amount };
+        ? { period_seconds: agesSeconds, max_tokens: amount, ...extra.rule }
+        : { period_seconds: agesSeconds, max_requests: amount };
   return {
     rate_limits: {
       user_paths: rules.map((named) => ({ path: `/${named.name}`, limits: [limitOf(named)] })),
@@ -27,7 +28,7 @@ function pathsOf(caps: readonly NamedCap[], extra: Extra): object {
         .filter(({ cap }) => cap.unit === "dollars")
         .map(({ name, cap }) => ({
           path: `/${name}`,
-          limits: [{ period: "daily", amount: cap.amount, ...extra.budget }],
+          limits: [{ period_seconds: agesSeconds, amount: cap.amount, ...extra.budget }],
         })),
     },
   };
