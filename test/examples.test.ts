@@ -214,10 +214,11 @@ async function play(t: Test, scene: Scene): Promise<void> {
   };
   const site = makeSite(t, scene.config, variables);
   const { directory, socket } = site;
-  const env = { ...variables, SLUICE_SOCKET: socket };
   for (const file of scene.files) writeFileSync(join(directory, file.name), file.text);
   await site.startDaemon();
   const { ready } = await site.startProxy();
+  // A second terminal: the variables before `sluice up` aren't there.
+  const env = { SLUICE_SOCKET: socket, PORT: new URL(ready).port };
   const call = `curl -s --data-binary @- ${standIn}`;
   const script = [
     "exec 2>&1",

@@ -1,4 +1,4 @@
-/** Requests /health from a proxy; a failure is a value too. */
+/** Asks a proxy of this host for its /health; a failure is a value too. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import http from "node:http";
@@ -31,11 +31,7 @@ export async function askHealth(
   const signal = AbortSignal.timeout(deadlineMs);
   const headers = key === null ? {} : { authorization: `Bearer ${key}` };
   try {
-    // The certificate is for the gateway's public name, not for this address.
-    const request = url.startsWith("https:")
-      ? https.get(`${url}/health`, { agent: false, signal, headers, rejectUnauthorized: false })
-      : http.get(`${url}/health`, { agent: false, signal, headers });
-    const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
+    const response = await get(`${url}/health`, { signal, headers });
     const text = await readBounded(response);
     return {
       url,
@@ -53,6 +49,32 @@ export async function askHealth(
       reason: signal.aborted ? `no answer within ${deadlineMs} ms` : reasonOf(error),
     };
   }
+}
+
+/** Whether the gateway at this address answers callers without a credential with 401. */
+export async function wantsCredentials(url: string, deadlineMs: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    const response = await get(`${url}/v1/models`, { signal, headers: {} });
+    response.destroy();
+    return response.statusCode === 401;
+  } catch {
+    // No gateway answers there.
+    return false;
+  }
+}
+
+async function get(
+  url: string,
+  options: Required<Pick<http.RequestOptions, "signal" | "headers">>,
+): Promise<http.IncomingMessage> {
+  // The certificate is for the gateway's public name, not for this address.
+  const request = url.startsWith("https:")
+    ? https.get(url, { agent: false, ...options, rejectUnauthorized: false })
+    : http.get(url, { agent: false, ...options });
+  const { signal } = options;
+  const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
+  return response;
 }
 
 /**

@@ -26,6 +26,11 @@ export function healthUrl({ server, metrics }: Pick<Config, "server" | "metrics"
   return urlHere({ host, port }, isPlain ? null : server.tls);
 }
 
+/** The URL at which this machine calls models; null as above. */
+export function modelsUrl({ server }: Pick<Config, "server">): string | null {
+  return urlHere(server, server.tls);
+}
+
 /** The URL at which this machine reaches the admin API of a proxy; null as above. */
 export function adminUrl({ server }: Pick<Config, "server">): string | null {
   return urlHere(server.admin ?? server, server.tls);
