@@ -20,6 +20,8 @@ export interface ProviderAnswer {
   readonly dateMs: number | null;
   /** Why there was no answer. */
   readonly reason: string | null;
+  /** Why this user can't read the key's file; the request then had no key. */
+  readonly keyProblem: string | null;
 }
 
 const deadlineMs = 10_000;
@@ -29,8 +31,8 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
   const beganMs = performance.now();
   const took = (): number => Math.round(performance.now() - beganMs);
   const signal = AbortSignal.timeout(deadlineMs);
+  const { key, keyProblem } = await keyOf(provider);
   try {
-    const key = await keyOf(provider);
     const url = new URL(`${provider.baseUrl.replace(/\/+$/, "")}/models`);
     const own = await withProviderFiles(provider);
     const agent = createEgressAgent(url.protocol, createEgress(own), {
@@ -54,19 +56,32 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
       ms: took(),
       dateMs: Number.isNaN(dateMs) ? null : dateMs,
       reason: null,
+      keyProblem,
     };
   } catch (error) {
     const reason = signal.aborted
       ? `no answer within ${deadlineMs / 1000} s`
       : ((error as NodeJS.ErrnoException).code ?? (error as Error).message);
-    return { status: null, ms: took(), dateMs: null, reason };
+    return { status: null, ms: took(), dateMs: null, reason, keyProblem };
   }
 }
 
-/** Doesn't run key commands: they have side effects. */
-async function keyOf({ apiKey, apiKeys, apiKeyFile }: ProviderConfig): Promise<string | null> {
+/**
+ * Doesn't run key commands: they have side effects. Under systemd a key's file may be a credential,
+ * which only the service can read.
+ */
+async function keyOf({ apiKey, apiKeys, apiKeyFile }: ProviderConfig): Promise<{
+  readonly key: string | null;
+  readonly keyProblem: string | null;
+}> {
   const [first] = apiKeys ?? [];
-  if (first !== undefined && "key" in first) return first.key;
+  if (first !== undefined && "key" in first) return { key: first.key, keyProblem: null };
   const file = apiKeyFile ?? first?.keyFile ?? null;
-  return file === null ? apiKey : (await readFile(file, "utf8")).trim();
+  if (file === null) return { key: apiKey, keyProblem: null };
+  try {
+    return { key: (await readFile(file, "utf8")).trim(), keyProblem: null };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { key: null, keyProblem: `${file} (${code})` };
+  }
 }

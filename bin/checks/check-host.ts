@@ -97,7 +97,7 @@ function checkOpen(config: Pick<Config, "server">): readonly Finding[] {
     refused === null
       ? warning(
           "master key",
-          "not set: anyone who reaches the address may do everything, unless a managed key closes the gateway",
+          "not set here: unless the gateway has one in its own environment, or a managed key closes it, anyone who reaches the address may do everything",
         )
       : warning("master key", refused),
   ];

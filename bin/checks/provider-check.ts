@@ -21,10 +21,12 @@ export function judgeProvider(
   });
   if (type === "simulator") return verdict("ok", "a simulator: it makes its answers up");
   if (answer === null) return verdict("ok", "not asked");
-  const { status, ms, reason } = answer;
+  const { status, ms, reason, keyProblem } = answer;
   if (status === null)
     return verdict("failure", `${baseUrl}: ${failureText(reason ?? "no answer")}`);
   if (status < 300) return verdict("ok", `answers in ${ms} ms`);
+  if ((status === 401 || status === 403) && keyProblem !== null)
+    return verdict("warning", `reached; you can't read its key: ${keyProblem}`);
   if (status === 401 || status === 403)
     return apiKeyCommand === null
       ? verdict("failure", `refuses its key (${status}): see providers.${name}.api_key`)

@@ -30,19 +30,22 @@ export function withCurrency(message: string): string {
   );
 }
 
-/** `$1,234.50`. An amount that would be rounded to zero is `<$0.01`. */
+/** `$1,234.50`, `-$3.00`. An amount that would be rounded to zero is `<$0.01`. */
 export function formatUsd(usd: number, decimals: number): string {
   const least = 10 ** -decimals;
   if (usd > 0 && usd < least / 2) return `<$${least.toFixed(decimals)}`;
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return `$${usd.toLocaleString("en-US", digits)}`;
+  return signed(usd, digits);
+}
+
+function signed(usd: number, digits: Intl.NumberFormatOptions): string {
+  return `${usd < 0 ? "-" : ""}$${Math.abs(usd).toLocaleString("en-US", digits)}`;
 }
 
 /** `$5,000.00`: two decimals, or as many as the amount has; `-` for no number. */
 export function plainUsd(usd: unknown): string {
   if (typeof usd !== "number") return "-";
-  const digits = { minimumFractionDigits: 2, maximumFractionDigits: 20 };
-  return `$${usd.toLocaleString("en-US", digits)}`;
+  return signed(usd, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
 }
 
 /** `$21.98 / $5,000.00`, with what was carried over and what running requests hold. */

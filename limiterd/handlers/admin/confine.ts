@@ -155,11 +155,11 @@ function withLimit(
     if (!target.ok) return target;
     const { scope, subject } = target.value;
     if (scope !== "user_path")
-      return permissionFailure(`a limit on a ${scope} stands above a role for ${within}`);
+      return permissionFailure(`a role for ${within} can't change limits on a ${scope}`);
     if (isAllowed(subject)) continue;
     return permissionFailure(
       subject === within
-        ? `the limits on ${within} itself stand above a role for it: it changes those below`
+        ? `a role for ${within} can't change the limits on ${within} itself, only those below it`
         : outside(subject, within),
     );
   }

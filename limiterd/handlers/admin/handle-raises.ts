@@ -255,7 +255,7 @@ function aboveProblem({ limit, child }: RaisableLimit, within: string): Failure 
     : plainFailure(
         403,
         "permission_error",
-        `the template on ${subject} stands above a role for ${within}`,
+        `a role for ${within} can't raise the template on ${subject}`,
       );
 }
 

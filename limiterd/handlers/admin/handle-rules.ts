@@ -256,7 +256,7 @@ function putRule(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
 
 /**
  * Why the holder of a role for a subtree may not write these loops: the nearest path with loops
- * applies, so other loops below would end those that stand above. Null if it may.
+ * applies, so other loops below would end those of a path above. Null if it may.
  */
 function loopsAbove(
   book: RuleBook,
@@ -272,7 +272,7 @@ function loopsAbove(
 ): Failure | null {
   if (within === "/" || isSameLoops(written, existing?.definition ?? {})) return null;
   const above = written.loops === undefined ? null : book.loopsOf(within, true);
-  const message = `the loops of ${above?.userPath} stand above a role for ${within}: they apply to all paths below it`;
+  const message = `a role for ${within} can't set loops: those of ${above?.userPath} apply to all paths below it`;
   return above && { ...plainFailure(403, "permission_error", message), param: "loops" };
 }
 

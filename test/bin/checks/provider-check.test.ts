@@ -24,6 +24,11 @@ t.test("an answer, or none, is described in plain words", async (t) => {
   for (const [answer, state, text] of [
     [{ status: 200 }, "ok", /answers in 12 ms/],
     [{ status: 401 }, "failure", /refuses its key \(401\)/],
+    [
+      { status: 401, keyProblem: "/run/key (ENOENT)" },
+      "warning",
+      /you can't read its key: \/run\/key \(ENOENT\)/,
+    ],
     [{ status: 404 }, "warning", /lists no models/],
     [{ status: 500 }, "failure", /answers 500/],
     [{ reason: "ECONNREFUSED" }, "failure", /nothing listens there/],
@@ -31,7 +36,14 @@ t.test("an answer, or none, is described in plain words", async (t) => {
     [{ reason: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "failure", /ca_file/],
   ] as const)
     t.match(
-      judgeProvider(configured, { status: null, ms: 12, dateMs: null, reason: null, ...answer }),
+      judgeProvider(configured, {
+        status: null,
+        ms: 12,
+        dateMs: null,
+        reason: null,
+        keyProblem: null,
+        ...answer,
+      }),
       {
         name: "p",
         state,
@@ -40,7 +52,7 @@ t.test("an answer, or none, is described in plain words", async (t) => {
     );
   t.match(judgeProvider(provider("type: simulator"), null), { state: "ok", text: /simulator/ });
   const byCommand = provider("base_url: 'http://h/v1', api_key_command: x");
-  const refused = { status: 401, ms: 1, dateMs: null, reason: null };
+  const refused = { status: 401, ms: 1, dateMs: null, reason: null, keyProblem: null };
   t.match(judgeProvider(byCommand, refused), { state: "ok" });
 });
 
@@ -58,6 +70,9 @@ t.test("a provider is asked with its key, and its clock is read", async (t) => {
   );
   t.match(answer, { status: 200, reason: null, dateMs: Number });
   t.same(seen, ["/v1/models", "Bearer secret"]);
+  const keyless = provider(`base_url: 'http://127.0.0.1:${port}/v1', api_key_file: /nowhere/key`);
+  t.match(await askProvider(keyless), { status: 200, keyProblem: "/nowhere/key (ENOENT)" });
+  t.same(seen.slice(2), ["/v1/models", undefined]);
   t.match(await askProvider(provider("base_url: 'http://127.0.0.1:1/v1'")), {
     status: null,
     reason: "ECONNREFUSED",

@@ -2,6 +2,7 @@ import t from "tap";
 import {
   formatCount,
   formatUsd,
+  plainUsd,
   usdDecimals,
   withCurrency,
 } from "../../../bin/text/number-text.js";
@@ -32,6 +33,8 @@ t.test("money has only meaningful decimals, and an amount is never shown as zero
   t.equal(formatUsd(0.004, 2), "<$0.01");
   t.equal(formatUsd(0.006, 2), "$0.01");
   t.equal(formatUsd(0, 2), "$0.00");
+  t.equal(formatUsd(-1234.5, 2), "-$1,234.50");
+  t.equal(plainUsd(-3), "-$3.00");
 });
 
 t.test("a refusal for money says which money, any other stays as it is", async (t) => {
