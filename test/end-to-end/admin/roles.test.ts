@@ -434,7 +434,10 @@ t.test("a role for a subtree sets no loops where those above it apply", async (t
     for (const path of ["/team/other", "/team/loops"])
       t.match(await write(teamAdmin, path, none), {
         status: 403,
-        body: { param: "loops", message: /^a role for \/team can't set loops: those of \/team apply / },
+        body: {
+          param: "loops",
+          message: /^a role for \/team can't set loops: those of \/team apply /,
+        },
       });
     const kept = await write(teamAdmin, "/team/loops", { max_requests: 50 });
     t.equal(kept.status, 200, kept.text);
