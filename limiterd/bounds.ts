@@ -158,6 +158,15 @@ export const keptMs = 60_000;
  */
 export const retryMs = 250;
 
+/* Requests that wait, and caps that children share. */
+
+/** Children that a shared cap remembers; others have the default weight and no floor. */
+export const sharersMax = 1000;
+/**
+ * Shared caps of a template's children that are remembered; the rest are first come, first served.
+ */
+export const sharedCapsMax = 10_000;
+
 /** Draws that wait for what other requests hold: a loop over them takes much less than a tick. */
 export const drawsWaitingMax = 1000;
 
@@ -179,7 +188,7 @@ export const judgeAgainMs = 1000;
 /** As `judgeAgainMs`, for a counter that other hosts share, in ms: they wake no queue here. */
 export const judgeAgainSharedMs = 200;
 
-// Providers' own limits.
+/* Providers' own limits. */
 
 /** Targets whose reports are kept, at some 2 KB each; beyond, an idle one is forgotten. */
 export const upstreamTargetsMax = 2048;

@@ -20,9 +20,9 @@ import type { Contributor } from "./store/writer.js";
 /** One connection. */
 export interface PeerState {
   readonly connectedAtMs: number;
-  /** Whether it connected to the socket for administration. */
+  /** Whether the peer connected to the socket for administration. */
   readonly mayAdminister: boolean;
-  /** When it last requested an operation; before the first, when it connected. */
+  /** When the peer last requested an operation; before its first, when it connected. */
   askedAtMs: number;
   readonly send: (message: FromDaemon) => void;
   /**
@@ -32,14 +32,14 @@ export interface PeerState {
   readonly sendBulk: (message: FromDaemon, then: (nowMs: number) => void) => void;
   readonly close: () => void;
   /**
-   * Null until its last hello. `settler`: a proxy of another wire version, from which the daemon
-   * accepts only settles.
+   * Null until the peer's last hello. `settler`: a proxy of another wire version, from which the
+   * daemon accepts only settles.
    */
   role: Role | "settler" | null;
   /** Known from the hello on; 0 before. */
   wireVersion: number;
   proxy: KnownProxy | null;
-  /** Whether it was welcomed; before that it may not ask for admissions. */
+  /** Whether the peer was welcomed; before that it must not ask for admissions. */
   welcomed: boolean;
   /**
    * The proxy's number of this connection; 0: the proxy hasn't reported which verdicts it has read.
@@ -51,7 +51,7 @@ export interface PeerState {
   readonly parked: Set<number>;
   /** The id of its last hello: later connections of a proxy have larger ones. */
   helloId: number;
-  /** Its targets with an open circuit, a sentence each, as last reported. */
+  /** The proxy's targets with an open circuit, as it last reported them: one sentence each. */
   openTargets: readonly string[];
   /** Its read-only admin operations, one at a time. */
   readonly reads: OneAtATime;
@@ -69,9 +69,12 @@ export interface HeldLease extends Omit<Lease, "lease" | "holding"> {
    * counters that counted it, and holds no slot.
    */
   readonly counters: readonly Counter[];
-  /** The rule book's version at the match: while it is unchanged, the same counters are charged. */
+  /**
+   * The rule book's version when the counters were matched: while it is unchanged, they are
+   * charged.
+   */
   readonly bookVersion: number;
-  /** The ids of the shadow rules that would refuse it, which don't count it. */
+  /** The ids of the shadow rules that would refuse it, and so don't count it. */
   readonly refusedBy?: readonly string[] | undefined;
   /** What it holds of hard caps; null if none counts it. */
   readonly hold: LeaseHold | null;
@@ -84,37 +87,37 @@ export interface KnownProxy {
   settledSeq: number;
   /** The number of the last durable settle, which the next welcome reports. */
   durableSeq: number;
-  /** Its settles up to this number are durable. */
+  /** Call when its settles up to `seq` are durable. */
   readonly onDurable: (seq: number) => void;
   /**
    * Its current connection; null without one. Acknowledgements are sent there, and it may request
    * admissions only there.
    */
   peer: PeerState | null;
-  /** The number that the next acknowledgement will report; 0 for none. */
+  /** The settle that the next acknowledgement reports; 0 if none is queued. */
   ackSeq: number;
   seenAtMs: number;
   dirty: boolean;
   /**
-   * Leases of earlier epochs that were counted again after a hello. Stored with the proxy, so that
-   * no later epoch counts them once more.
+   * The parts of leases that were counted again after a crash. They are stored with the proxy, so
+   * that no later run of the daemon counts them once more.
    */
   readonly recounted: Map<number, RecountedLease>;
   /** Its verdicts that may be unread; written with each batch that counts one of its admissions. */
   readonly unread: UnreadVerdicts;
   /** Requests of a lost connection that hold something of hard caps, by lease. */
-  readonly orphans: Map<number, Orphan>;
-  /** What the store has of running requests that hold something of hard caps, by lease. */
+  readonly interrupted: Map<number, InterruptedRequest>;
+  /** What running requests hold of hard caps as the store has it, by lease. */
   readonly storedHolds: Map<number, LeaseHold>;
 }
 
 /**
- * A request of a lost connection: it holds what it may have used of hard caps until the proxy
- * reports it again or settles it. If the proxy doesn't return in time, that is charged.
+ * A request whose connection was lost. It holds what it may have used of hard caps until its proxy
+ * reports it again or settles it. If the proxy doesn't reconnect in time, what it holds is charged.
  */
-export interface Orphan {
+export interface InterruptedRequest {
   readonly lease: HeldLease & { readonly hold: LeaseHold };
-  /** When it ended with its proxy; it was charged then, and holds nothing. Null before. */
+  /** When it ended with its proxy: it was charged and holds nothing since then. Null before. */
   readonly endedAtMs: number | null;
 }
 
@@ -137,7 +140,9 @@ export interface CountedVerdict {
   readonly connection: number;
   readonly number: number;
   readonly userPath: string;
-  /** Whether the path's rules count it; a reroute counts only at its target. */
+  /**
+   * Whether the path's rules count it; not those of a reroute, which is counted only at its target.
+   */
   readonly atPath: boolean;
   /** Null for a submission, which counts only at its path. */
   readonly target: Target | null;
@@ -164,15 +169,18 @@ export class UnreadVerdicts {
     return this.#verdicts.length - this.#first;
   }
 
-  /** Adds a verdict. At the bound, drops the oldest one, which stays counted. */
+  /**
+   * Adds a verdict. At the bound, drops the oldest one: it stays counted even if the proxy never
+   * reads it.
+   */
   add(verdict: CountedVerdict): void {
     this.#verdicts.push(verdict);
     if (this.size > leasesPerPeerMax) this.#first++;
   }
 
   /**
-   * Notes that the proxy has read this many verdicts on its current connection, the only one with
-   * verdicts here.
+   * Notes that the proxy has read this many verdicts on its current connection. All verdicts here
+   * are of that connection.
    */
   acknowledge(read: number): void {
     while (this.size > 0 && this.#verdicts[this.#first]!.number <= read) this.#first++;
@@ -312,7 +320,7 @@ export class Proxies implements Contributor {
       dirty: false,
       recounted: new Map(recounted),
       unread: new UnreadVerdicts(),
-      orphans: new Map(),
+      interrupted: new Map(),
       storedHolds: new Map(),
     };
     this.#all.set(id, proxy);

@@ -1,8 +1,8 @@
 /**
- * Which limits have crossed which thresholds, and the alerts that wait for a proxy to deliver them
- * (docs/alerts.md). The daemon has no network: a proxy asks for one alert per destination at a time
- * and reports what became of it. Marks and waiting alerts are committed with the spend that caused
- * them, so a crash loses none and makes none twice.
+ * Which limits have crossed which thresholds (marks), and the alerts that wait for a proxy to
+ * deliver them (docs/alerts.md). The daemon has no network: a proxy takes one alert per destination
+ * at a time, and reports whether it was delivered. Marks and waiting alerts are committed with the
+ * spend that caused them, so that a crash neither loses nor repeats an alert.
  */
 
 import { isCount, isObject } from "../../shared/checked.js";
@@ -13,11 +13,14 @@ import { type Alert, isAlert } from "../../shared/wire/alert.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
 
-/** Alerts that wait, for all destinations. Beyond it, a crossing is noticed again later. */
+/**
+ * Alerts that wait, for all destinations. At this bound a crossing isn't marked, so that a later
+ * charge notices it again.
+ */
 const alertsWaitingMax = 10_000;
-/** Limits whose crossings are remembered, until their periods end. */
+/** Limits with a mark; a mark is kept until its period ends. */
 const alertMarksMax = 200_000;
-/** A proxy that doesn't report within this time is gone: another one gets the alert. */
+/** If a proxy doesn't report within this time, another one gets the alert. */
 export const alertLeaseMs = 30_000;
 /** An alert that can't be delivered for this long is dropped. */
 export const alertKeptMs = 3 * 86_400_000;
@@ -29,12 +32,13 @@ const pauseMsMax = 60_000;
 
 export type AlertDestination = Pick<AlertConfig, "id" | "at" | "forecast" | "rateLimits">;
 
-/** What was reported of one limit in one period. */
+/** What was already reported of a limit in one period. */
 interface Mark {
   readonly startMs: number;
   readonly endMs: number;
-  /** The highest threshold that was crossed. */
+  /** The highest threshold that was reported. */
   at: number;
+  /** Whether its forecast was reported. */
   forecast: boolean;
 }
 
@@ -45,7 +49,7 @@ interface Waiting {
   readonly atMs: number;
   failures: number;
   retryAtMs: number;
-  /** Whether `postpone` has put it off. */
+  /** Whether it was postponed. */
   isPostponed: boolean;
 }
 
@@ -53,16 +57,16 @@ interface Waiting {
 interface Queue {
   readonly settings: AlertDestination;
   readonly waiting: Map<string, Waiting>;
-  /** The alert that a proxy has, until when. */
+  /** The alert that a proxy is delivering, and until when it must report. */
   leased: { readonly id: string; readonly untilMs: number } | null;
-  /** Failures in a row, and until when nothing is sent after them. */
+  /** Consecutive failures, and until when the destination gets nothing after them. */
   failures: number;
   pausedUntilMs: number;
   reason: string | null;
   deliveredAtMs: number | null;
 }
 
-/** A limit whose use has grown. */
+/** A limit whose use has grown, and how to describe it in an alert. */
 export interface Crossing {
   /** Unique among limits and their children. */
   readonly key: string;
@@ -103,7 +107,7 @@ export class AlertBook implements Contributor {
   readonly #marks = new Map<string, Mark>();
   readonly #waitingMax: number;
   #changes: Change[] = [];
-  /** Alerts of the open batch, and of batches that aren't committed. */
+  /** Alerts of the journal's open batch, and of closed batches that aren't committed yet. */
   #open: Waiting[] = [];
   #committing: { readonly lsn: number; readonly alerts: readonly Waiting[] }[] = [];
   /** Where `sweep` continues. */
@@ -125,8 +129,8 @@ export class AlertBook implements Contributor {
         },
       ]),
     );
-    this.lowest = lowestOf(destinations);
-    this.lowestOfRates = lowestOf(destinations.filter(({ rateLimits }) => rateLimits));
+    this.lowest = lowestThreshold(destinations);
+    this.lowestOfRates = lowestThreshold(destinations.filter(({ rateLimits }) => rateLimits));
     this.hasForecasts = destinations.some(({ forecast }) => forecast);
   }
 
@@ -135,7 +139,7 @@ export class AlertBook implements Contributor {
     return this.#queues.size > 0;
   }
 
-  /** Alerts that aren't delivered, with those that aren't committed. */
+  /** Alerts that aren't delivered yet, including those that aren't committed yet. */
   get size(): number {
     let size = this.#open.length;
     for (const { alerts } of this.#committing) size += alerts.length;
@@ -168,8 +172,8 @@ export class AlertBook implements Contributor {
   }
 
   /**
-   * Notes how much of a limit is used: makes an alert for each threshold that is crossed and wasn't
-   * before in this period. The caller has compared the ratio with `lowest`.
+   * Makes an alert for each threshold that a limit's use has newly crossed in this period. The
+   * caller has compared the ratio with `lowest`.
    */
   note(crossing: Crossing, nowMs: number): void {
     const { usageRatio, isRateLimit } = crossing;
@@ -191,7 +195,7 @@ export class AlertBook implements Contributor {
     this.#add(crossing, mark, crossed, { type, nowMs });
   }
 
-  /** Notes that a budget runs out before its period ends, once in the period. */
+  /** Makes an alert, once in a period, that a budget will run out before the period ends. */
   noteForecast(crossing: Crossing, nowMs: number): void {
     const mark = this.#markOf(crossing);
     if (mark === null || mark.forecast) return;
@@ -208,7 +212,7 @@ export class AlertBook implements Contributor {
     return mark?.startMs === startMs && mark.forecast;
   }
 
-  /** The mark of the period; null if there is no room for a new one. */
+  /** The limit's mark for the period, or a new one; null at the bound of marks. */
   #markOf({ key, startMs, endMs }: Crossing): Mark | null {
     const existing = this.#marks.get(key);
     if (existing?.startMs === startMs) return existing;
@@ -271,7 +275,7 @@ export class AlertBook implements Contributor {
     return changes;
   }
 
-  /** Alerts may be sent once they are on the disk. */
+  /** Queues alerts for delivery once their batch is on the disk. */
   committed(lsn: number): void {
     while (this.#committing.length > 0 && this.#committing[0]!.lsn <= lsn)
       for (const waiting of this.#committing.shift()!.alerts)
@@ -279,8 +283,9 @@ export class AlertBook implements Contributor {
   }
 
   /**
-   * The next alert for a destination, which its proxy must report on within `alertLeaseMs`; null if
-   * none is due, or a proxy has one. `removed`: the changes that drop alerts that are too old.
+   * Takes the next alert for a destination: the proxy must report on it within `alertLeaseMs`. Null
+   * if none is due, or if a proxy has one. `removed`: the changes that drop alerts that are too
+   * old.
    */
   take(
     destination: string,
@@ -306,7 +311,7 @@ export class AlertBook implements Contributor {
     return { alert: null, removed };
   }
 
-  /** Drops an alert that was taken, because another host sends it. Returns the changes. */
+  /** Drops a taken alert, because another host sends it. Returns the changes of the store. */
   dropClaimed(destination: string, id: string): readonly Change[] {
     const queue = this.#queues.get(destination);
     if (queue?.leased?.id === id) queue.leased = null;
@@ -316,7 +321,7 @@ export class AlertBook implements Contributor {
     return [{ table: "alerts", key: waiting.key, value: undefined }];
   }
 
-  /** Puts off an alert that was taken; false if it was put off before. */
+  /** Postpones a taken alert; false if it was postponed before, or is gone. */
   postpone(destination: string, id: string, nowMs: number): boolean {
     const queue = this.#queues.get(destination);
     const waiting = queue?.waiting.get(id);
@@ -327,7 +332,7 @@ export class AlertBook implements Contributor {
     return true;
   }
 
-  /** Notes what became of an attempt. Returns the changes; none for an alert that is gone. */
+  /** Notes whether an alert was delivered (`reason` null). Returns the changes of the store. */
   report(
     { destination, id, reason }: { destination: string; id: string; reason: string | null },
     nowMs: number,
@@ -352,7 +357,10 @@ export class AlertBook implements Contributor {
     return [];
   }
 
-  /** Removes marks of periods that are over, up to `examined` at a time. Returns the changes. */
+  /**
+   * Examines up to `examined` marks, and removes those of past periods. Returns the changes of the
+   * store.
+   */
   sweep(nowMs: number, examined: number): readonly Change[] {
     const removals: Change[] = [];
     this.#next ??= this.#marks.entries();
@@ -384,19 +392,22 @@ export class AlertBook implements Contributor {
   }
 }
 
-function lowestOf(destinations: readonly AlertDestination[]): number {
+function lowestThreshold(destinations: readonly AlertDestination[]): number {
   return destinations.reduce(
     (lowest, { at }) => at.reduce((least, percent) => Math.min(least, percent), lowest),
     Number.POSITIVE_INFINITY,
   );
 }
 
-/** A ratio of floating-point numbers reaches a threshold that it misses by rounding. */
+/** A ratio that misses a threshold only by rounding has reached it. */
 function isReached(ratio: number, threshold: number): boolean {
   return ratio >= threshold * (1 - 1e-12);
 }
 
-/** Whether a time is ahead, and not further than it can be unless the clock was set back. */
+/**
+ * Whether a time is in the future, but by no more than `aheadMsMax`: it would be further ahead only
+ * if the clock was set back.
+ */
 function isAhead(atMs: number, nowMs: number, aheadMsMax: number): boolean {
   return atMs > nowMs && atMs <= nowMs + aheadMsMax;
 }

@@ -1,4 +1,4 @@
-/** Notices that budgets cross thresholds and will run out, for the alerts of `alert-book.ts`. */
+/** Finds budgets that cross a threshold or will run out, for the alerts of `alert-book.ts`. */
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import type { Forecast } from "../../shared/domain/forecast.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
@@ -11,14 +11,17 @@ import { amountUsdOf, spentOf } from "../budgets/judge-budgets.js";
 import { spendKey } from "../budgets/stored-budget.js";
 import type { AlertBook, Crossing } from "./alert-book.js";
 
-/** Forecasts are looked at this often. */
+/** How often forecasts are checked, in ms. */
 export const forecastEveryMs = 300_000;
-/** A budget of which less is spent isn't reported: a few early requests would dominate. */
+/**
+ * Forecasts below this part of the amount aren't reported: a few early requests would dominate
+ * them.
+ */
 const forecastRatioMin = 0.1;
-/** Accounts that are looked at in one turn of the event loop. */
+/** Accounts that are checked in one turn of the event loop. */
 const accountsPerTurn = 500;
 
-/** Call after a charge: one comparison, unless the lowest threshold is reached. */
+/** Call after each charge. Usually it only compares the use with the lowest threshold. */
 export function noteCharged(
   alerts: AlertBook,
   book: BudgetBook,
@@ -30,7 +33,9 @@ export function noteCharged(
   alerts.note(crossingOf(book, account, { ...use, forecast: null }, nowMs), nowMs);
 }
 
-/** Looks at the budgets that were charged in the last two hours. */
+/**
+ * Reports the budgets, charged in the last two hours, that will run out before their period ends.
+ */
 export async function noteForecasts(
   alerts: AlertBook,
   book: BudgetBook,
@@ -78,7 +83,8 @@ function crossingOf(
   const bounds = book.boundsOf(budget, nowMs);
   const startMs = startOf(budget, bounds, nowMs);
   const lengthMs = periodSeconds * 1000;
-  // The period of a rolling budget moves on, but each share is reported once in its length.
+  // The period of a rolling budget moves all the time, so a threshold is reported once in each
+  // fixed period of the same length.
   const markedMs = rolling === true ? nowMs - (nowMs % lengthMs) : startMs;
   return {
     key: spendKey(budget.id, child),

@@ -1,5 +1,5 @@
 /**
- * Notices that rate limits cross thresholds, in the windows that a snapshot writes, and when a
+ * Finds rate limits that cross a threshold: whenever a snapshot writes changed windows, and when a
  * batch is enqueued.
  */
 import type { RuleCounts } from "../../shared/api/rule-item.js";
@@ -18,7 +18,10 @@ import type { AlertBook } from "./alert-book.js";
 /** A limit per minute is reported at most once in this time. */
 const periodMsMin = 3_600_000;
 
-/** Call for each changed window of a rule or its parts, unless no destination has rate limits. */
+/**
+ * Call for each changed window of a rule or its parts, if any destination has alerts of rate
+ * limits.
+ */
 export function noteWindow(
   alerts: AlertBook,
   book: RuleBook,
@@ -47,13 +50,13 @@ export function noteBatches(
 
 function noteCounter(alerts: AlertBook, counter: Counter, nowMs: number): void {
   const ratio = usedRatio(countersOf(counter), nowMs);
-  // Without a cap, such as of a rule on loops alone, it is 0.
+  // Without a cap, as in a rule that is only about loops, the ratio is 0.
   if (ratio === 0 || ratio < alerts.lowestOfRates * (1 - 1e-12)) return;
   const periodMs = Math.max(counter.rule.periodMs, periodMsMin);
   const startMs = nowMs - (nowMs % periodMs);
   alerts.note(
     {
-      // A budget's id has a scope of its own.
+      // Distinct from the keys of budgets.
       key: `rule ${windowKey(counter.rule.id, counter.child)}`,
       startMs,
       endMs: startMs + periodMs,
@@ -91,7 +94,7 @@ interface Use {
   readonly limit: number;
 }
 
-/** What is used of each cap, as raised; at least one. */
+/** The use of each cap, with raises; at least one. */
 function usesOf(counter: Counter, counts: RuleCounts, nowMs: number): readonly Use[] {
   const { maxRequests, maxTokens } = capsOf(counter, nowMs);
   const uses: Use[] = [];

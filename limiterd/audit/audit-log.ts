@@ -1,7 +1,7 @@
 /**
  * The audit log: each change that was made on this host. An entry is written in the commit of its
- * change, and is removed by age, or the oldest first beyond `auditBytesMax`. Not here: what an
- * entry says of a change (`describe-change.ts`).
+ * change. Old entries are removed by age, and beyond `auditBytesMax`. Not here: how an entry
+ * describes its change (`describe-change.ts`).
  *
  * `audit`: a number that grows with the time → [time in ms, who, from, operation, subject, before,
  * after, request id, user path], with before and after as JSON; the path is null if the subject has
@@ -21,7 +21,9 @@ export interface AuditedChange {
   readonly subject: string;
   readonly before: unknown;
   readonly after: unknown;
-  /** The user path of the rule, budget or key; absent if it has none, and for all at once. */
+  /**
+   * The user path of the rule, budget or key; absent if it has none, or if all are changed at once.
+   */
   readonly path?: string | undefined;
 }
 
@@ -31,17 +33,17 @@ export interface AuditedRequest {
   readonly by: Requester | undefined;
 }
 
-/** Who changed what a start or a reload finds changed in the configuration. */
+/** The request of changes that a start or a reload finds in the configuration. */
 export function configurationApplied(file: string | null): AuditedRequest {
   const from = (file ?? "environment").slice(-auditTextCharsMax);
   return { op: "configuration.apply", by: { who: "configuration", from, requestId: "" } };
 }
 
-const unknownAsker: Requester = { who: "unknown", from: "socket", requestId: "" };
-/** Keys are microseconds, so that changes of one millisecond have several. */
+const unknownRequester: Requester = { who: "unknown", from: "socket", requestId: "" };
+/** Keys are in microseconds, so that changes of the same millisecond have different keys. */
 const keysPerMs = 1000;
 /** The index of the user path in a stored value. */
-const pathAt = 8;
+const pathIndex = 8;
 const lastKey = Number.MAX_SAFE_INTEGER;
 /** Entries that a page examines. */
 const examinedMax = 2_000;
@@ -63,10 +65,13 @@ export class AuditLog {
     this.#lastKey = Number(store.lastKeys("audit", { from: 0, before: lastKey, limit: 1 })[0] ?? 0);
   }
 
-  /** The changes that write the entries, to be committed with what they are about. */
+  /**
+   * Returns the store's changes that write the entries: commit them with the changes that they
+   * describe.
+   */
   record(
     audited: readonly AuditedChange[],
-    { op, by = unknownAsker }: AuditedRequest,
+    { op, by = unknownRequester }: AuditedRequest,
     nowMs: number,
   ): Change[] {
     const omitted = audited.length - auditedPerChangeMax;
@@ -87,7 +92,10 @@ export class AuditLog {
     });
   }
 
-  /** A failed sign-in. Strangers can't fill the log: beyond a rate, failures are only counted. */
+  /**
+   * Records a failed sign-in. Beyond a rate, failures are only counted, so that strangers can't
+   * fill the log.
+   */
   failedSignIn(reason: string, request: AuditedRequest, nowMs: number): Change[] {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#failed.minute) this.#failed = { ...this.#failed, minute, count: 0 };
@@ -112,7 +120,7 @@ export class AuditLog {
       .map((key) => ({ table: "audit", key, value: undefined }));
   }
 
-  /** A page of entries, newest first; it may be short, and even empty, before the last. */
+  /** A page of entries, newest first. A page before the last one may be short, even empty. */
   list(query: AuditQuery, nowMs: number): AuditPage {
     const { fromMs, beforeMs, after, limit } = query;
     const before = Math.min(after ?? lastKey, (beforeMs ?? lastKey) * keysPerMs);
@@ -123,7 +131,7 @@ export class AuditLog {
       const value = this.#store.get("audit", key);
       if (value === undefined) continue;
       const entry = entryOf(key, value) ?? throwMalformed(this.#store, "audit", key);
-      if (!isListed(entry, value[pathAt], query)) continue;
+      if (!isListed(entry, value[pathIndex], query)) continue;
       entries.push(entry);
       if (entries.length === limit) break;
     }
@@ -137,12 +145,12 @@ export class AuditLog {
   }
 }
 
-/** Null for what `record` never wrote. */
+/** Reads an entry that `record` wrote; null for anything else. */
 export function entryOf(key: string | number, value: readonly unknown[]): AuditEntry | null {
   const [atMs, who, from, operation, subject, before, after, requestId] = value;
   if (!isMoment(atMs) || typeof before !== "string" || typeof after !== "string") return null;
-  const [was, is] = [parseJson(before), parseJson(after)];
-  if (was === undefined || is === undefined) return null;
+  const [beforeValue, afterValue] = [parseJson(before), parseJson(after)];
+  if (beforeValue === undefined || afterValue === undefined) return null;
   return {
     id: String(key),
     time: formatMillis(atMs),
@@ -150,13 +158,13 @@ export function entryOf(key: string | number, value: readonly unknown[]): AuditE
     from: String(from),
     operation: String(operation),
     subject: String(subject),
-    before: was,
-    after: is,
+    before: beforeValue,
+    after: afterValue,
     request_id: requestId === "" ? null : String(requestId),
   };
 }
 
-/** The filters are parts of the texts, in lower case. */
+/** Which entries a list shows. `texts`: parts of an entry's texts, in lower case. */
 interface AuditQuery {
   readonly fromMs: number;
   readonly beforeMs: number | null;

@@ -1,6 +1,6 @@
 /**
- * What the audit log says of definitions that are about to be applied: the subject, what it was and
- * what it will be, as bodies of the admin API have it. No entry has a secret or its hash.
+ * Describes definitions that are about to be applied, for the audit log: the subject, and what it
+ * was and will be, in the form of the admin API's bodies. No entry has a secret or its hash.
  */
 
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
@@ -22,7 +22,7 @@ import type { Change, Store } from "../store/store.js";
 import type { AuditedChange } from "./audit-log.js";
 
 type Books = Pick<DaemonState, "book" | "budgets" | "keys" | "denials" | "declared">;
-/** Null: nothing to record. */
+/** Returns null if there is nothing to record. */
 type Describe = (
   state: Books,
   definition: Pick<Definition, "key" | "value">,
@@ -32,7 +32,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
   rules(state, { key, value }) {
     const definition = state.book.ruleSet.get(key)?.definition;
     const stored = value === null ? null : ruleFromStored(value);
-    // `sluice limits revert` puts back the configuration's definition, whatever this one holds.
+    // `sluice limits revert` restores the configuration's definition, not the one in this value.
     const next =
       stored?.source === "config" ? state.declared.rules.find(key)?.definition : stored?.definition;
     const either = next ?? definition;
@@ -112,7 +112,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
   },
 };
 
-/** The user path that a limit is on. */
+/** The user path of a limit; undefined if it isn't on a path. */
 function pathOf({ scope, subject }: { readonly scope: string; readonly subject: string }) {
   return scope === "user_path" ? subject : undefined;
 }
@@ -125,7 +125,7 @@ function budgetSubject(definition: BudgetDefinition): Pick<AuditedChange, "subje
   return { subject: nameOfBudget(definition), path: pathOf(definition) };
 }
 
-/** One entry for each definition; the reset that comes with a new rule has none. */
+/** One entry for each definition, except the reset that comes with a new rule. */
 export function describeDefinitions(
   state: Books,
   definitions: readonly Definition[],
@@ -138,7 +138,7 @@ export function describeDefinitions(
   });
 }
 
-/** The rules and budgets of the configuration that a start changes in the store. */
+/** Describes the rules and budgets of the configuration that a start changes in the store. */
 export function describeConfigured(
   store: Store,
   changes: readonly Change[],

@@ -1,10 +1,10 @@
 /**
- * What the audit log says of the settings that only proxies use. Each proxy reports them when it
- * starts; what differs from the report before is recorded once, and a proxy that started earlier
- * changes nothing.
+ * Records in the audit log how the settings change that only proxies use. Each proxy reports them
+ * when it starts. Differences from the last report are recorded once; the report of a proxy that
+ * started before the last reporting one is ignored.
  *
- * `settings`: "configuration of proxies" → [boot, when the proxy started in ms since then,
- * [[name, value as JSON, mark], …]].
+ * `settings`: "configuration of proxies" → [boot, when the proxy started in ms since then, [[name,
+ * value as JSON, mark], …]].
  */
 import { isCount } from "../../shared/checked.js";
 import {
@@ -41,7 +41,7 @@ export function proxySettingsFromStored(value: readonly unknown[]): ReportedSett
 export class ProxySettings {
   readonly #store: Pick<Store, "get">;
   readonly #boot: string;
-  /** The newest report; undefined until it is read, null if there was none. */
+  /** The last report; undefined until it is read from the store, null if there is none. */
   #last: ReportedSettings | null | undefined;
 
   /** `boot` differs after each boot of the host. */
@@ -50,7 +50,7 @@ export class ProxySettings {
     this.#boot = boot;
   }
 
-  /** Nothing is recorded at the first report, which has nothing to compare with. */
+  /** Compares a report with the last one. The first report is only stored. */
   report({ startedUpMs, settings }: SettingsReport): {
     readonly auditedChanges: readonly AuditedChange[];
     readonly changes: readonly Change[];
@@ -79,17 +79,20 @@ export class ProxySettings {
   }
 }
 
-/** A setting that a flag replaces in the reporting proxy keeps the value of the report before. */
+/**
+ * If a flag overrides a setting in the reporting proxy, the setting keeps the value of the last
+ * report.
+ */
 function withUnreported(settings: MarkedSettings, before: MarkedSettings): MarkedSettings {
-  const were = new Map(before.map((entry) => [entry[0], entry] as const));
+  const formerEntries = new Map(before.map((entry) => [entry[0], entry] as const));
   return settings.flatMap((entry) => {
     if (entry[1] !== "null") return [entry];
-    const kept = were.get(entry[0]);
+    const kept = formerEntries.get(entry[0]);
     return kept === undefined ? [] : [kept];
   });
 }
 
-/** Without the entries of which the other list says only how many there are. */
+/** Leaves out the entries of lists for which the other report only has a count. */
 function comparable(list: MarkedSettings, other: MarkedSettings): MarkedSettings {
   const counted = [...list, ...other].flatMap(([name]) =>
     name.startsWith(everyPrefix) ? [`${name.slice(everyPrefix.length)} `] : [],

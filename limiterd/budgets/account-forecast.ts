@@ -13,7 +13,10 @@ import type { BudgetBook } from "./budget-book.js";
 import { isRolling } from "./budget-period.js";
 import { amountUsdOf, spentOf } from "./judge-budgets.js";
 
-/** Null while too little is known, and for a rolling budget or a session, which has no end. */
+/**
+ * The forecast; null while too little is known, and for a rolling budget or a session, which have
+ * no end.
+ */
 export function accountForecast(
   book: BudgetBook,
   account: Account,
@@ -23,7 +26,10 @@ export function accountForecast(
   return question === null ? null : forecastOf(question);
 }
 
-/** The forecast as the API shows it, or from when on there is one; empty without either. */
+/**
+ * The API's fields: the forecast, or the time from which there will be one; empty if there will be
+ * none.
+ */
 export function forecastFields(book: BudgetBook, account: Account, nowMs: number): AccountForecast {
   const question = questionOf(book, account, nowMs);
   if (question === null) return {};
@@ -34,8 +40,9 @@ export function forecastFields(book: BudgetBook, account: Account, nowMs: number
 }
 
 /**
- * Null for a rolling budget or a session. What other hosts have spent recently isn't known: if they
- * have spent from this account, the pace is that of the period.
+ * What the forecast is computed from; null for a rolling budget or a session. The recent spend of
+ * other hosts isn't known: if they have spent from this account, the forecast uses the pace of the
+ * whole period.
  */
 function questionOf(book: BudgetBook, account: Account, nowMs: number): ForecastQuestion | null {
   const { budget } = account;
@@ -48,7 +55,7 @@ function questionOf(book: BudgetBook, account: Account, nowMs: number): Forecast
     endMs: bounds.endMs,
     amountUsd: amountUsdOf(book, account, nowMs),
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
-    recent: others === null ? book.recentSpend.paceOf(account, nowMs) : null,
+    recent: others === null ? book.recentSpend.recentPace(account, nowMs) : null,
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * The periods of accounts: the running period, its spend, and the period in which a record counts.
- * If an account hasn't kept its running period, its spend is summed again from whole days.
+ * If an account has dropped its running period, its spend is summed again from the sums of whole
+ * days.
  *
  * Not here: the accounts (`budget-book.ts`), and the calculation of periods (`budget-period.ts`).
  */
@@ -73,11 +74,11 @@ export class AccountPeriods {
     };
     const movedBudgets: Budget[] = [];
     for (const budget of budgets) {
-      const calendar = nameOf(budget.definition);
+      const calendar = calendarKey(budget.definition);
       const hasMoved = movedCalendars.get(calendar) ?? isMoved(budget.definition);
       movedCalendars.set(calendar, hasMoved);
       if (hasMoved) movedBudgets.push(budget);
-      // Bounds of a past period follow the former anchors, so replace them.
+      // The budget's bounds may be those of a past period by the former anchors: replace them.
       else this.boundsOf(budget, nowMs);
     }
     return movedBudgets;
@@ -94,7 +95,7 @@ export class AccountPeriods {
   }
 
   #runningOf(period: BudgetPeriod, nowMs: number): PeriodBounds {
-    const calendar = nameOf(period);
+    const calendar = calendarKey(period);
     const cached = this.#running.get(calendar);
     if (cached !== undefined && nowMs >= cached.startMs && nowMs < cached.endMs) return cached;
     const bounds = periodBounds(period, this.#anchors, nowMs, this.#zones);
@@ -104,8 +105,9 @@ export class AccountPeriods {
 
   /**
    * Whether a new account must look up its spend in the running period, because the budget has
-   * removed it and the clock was set back. For a budget younger than its period, a backfill looks
-   * up all accounts (`backfill-budget.ts`). There are no sums by session.
+   * dropped that period and the clock was set back. If the budget is younger than its period, a
+   * backfill looks up all accounts instead (`backfill-budget.ts`). Sessions have no sums to look
+   * up.
    */
   mustLookUp(budget: Budget, nowMs: number): boolean {
     return (
@@ -123,7 +125,7 @@ export class AccountPeriods {
     if (existing !== undefined) return existing;
     const period = emptyPeriod(bounds.startMs);
     const fromMs = startOf(budget, bounds, nowMs);
-    // Some slices of a rolling budget may be known; then the others are empty.
+    // If some slices of a rolling budget are known, the other slices are empty.
     const recorded =
       this.mustLookUp(budget, nowMs) && !hasPeriodIn(spends, fromMs, bounds)
         ? this.#spentOnDays(account, fromMs, nowMs)
@@ -157,7 +159,7 @@ export class AccountPeriods {
     return periodBounds(definition, this.#anchors, atMs, this.#zones).startMs;
   }
 
-  /** The period of an account to which a look-up adds what was spent at `atMs`. */
+  /** The period of an account to which a backfill adds what was spent at `atMs`. */
   lookedUpPeriod(account: Account, atMs: number, nowMs: number): PeriodSpend {
     const { budget, spends } = account;
     const startMs = isRolling(budget.definition)
@@ -172,10 +174,7 @@ export class AccountPeriods {
     return period;
   }
 
-  /**
-   * Whether the period of a record was reset after the record ended, although the record arrives
-   * only now.
-   */
+  /** Whether the period of a late record was reset after the record ended. */
   #endedBeforeReset(budget: Budget, atMs: number, startMs: number, nowMs: number): boolean {
     const { resetAtMs, definition } = budget;
     return (
@@ -186,7 +185,9 @@ export class AccountPeriods {
     );
   }
 
-  /** A period that isn't running, for a late settle; undefined if it is too old to be kept. */
+  /**
+   * A period other than the running one, for a late settle; undefined if it is too old to be kept.
+   */
   #otherPeriod(
     { budget, spends }: Account,
     startMs: number,
@@ -206,8 +207,8 @@ export class AccountPeriods {
   }
 }
 
-/** Budgets with the same name have the same periods. */
-function nameOf({ periodSeconds, timeZone, anchorDay, rolling }: BudgetPeriod): string {
+/** Identifies the calendar of a budget: budgets with the same calendar have the same periods. */
+function calendarKey({ periodSeconds, timeZone, anchorDay, rolling }: BudgetPeriod): string {
   return [periodSeconds, timeZone, anchorDay, rolling].join(" ");
 }
 

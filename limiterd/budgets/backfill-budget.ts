@@ -1,7 +1,7 @@
 /**
- * Backfills a budget: a new budget begins with the cost of its period so far (docs/budgets.md),
- * also for all children of a template. Whole days come from the sums of usage, a partial first day
- * from its records. Both are read in slices, so that no verdict reads the store.
+ * Backfills a budget: a new budget, and each child of a new template, begins with what was spent in
+ * its period so far (docs/budgets.md). Whole days are read from the sums of usage, a partial first
+ * day from its records, both in slices. So no verdict has to read the store.
  */
 
 import { windowsPerSlice } from "../../shared/bounds.js";
@@ -36,8 +36,8 @@ interface BackfillPorts extends UsageReader {
   readonly budgets: BudgetBook;
   readonly writer: Writer;
   /**
-   * Called when the records don't say whether a part of the spend is of the budget's models, so
-   * that it isn't counted, for the log.
+   * Called, for the log, with spend that isn't counted because its records don't say whether it is
+   * of the budget's models.
    */
   readonly onUnsureSpend: (budgetId: string, cost: MoneySum) => void;
   /** The labels of a managed key; none for the empty id. */
@@ -50,13 +50,12 @@ function midnightFrom(ms: number): number {
 }
 
 /**
- * Returns the look-up of spend for the budget book after the clock was set back beyond the periods
- * that an account keeps; not for budgets for some models. A damaged sum is reported and not
- * counted.
+ * Creates the look-up that accounts use after the clock was set back beyond the periods that they
+ * keep. Budgets for some models have none. A damaged sum is reported, and not counted.
  */
 export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
-    // Its sums by model would have to be searched for.
+    // Finding the sums of its models would take a search.
     if (budgetTargets(budget.definition) !== null) return null;
     const days: string[] = [];
     for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs)
@@ -78,21 +77,21 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
 
 /** A running backfill. Both promises reject with `StoreUnreadableError`. */
 interface Backfill {
-  /** Resolves when verdicts count everything found. */
+  /** Resolves when verdicts count all that was found. */
   readonly lookedUp: Promise<void>;
   /**
-   * Writes the result, then the mark that it is complete. Call it after the former accounts are
+   * Writes the accounts, then marks the budget as complete. Call it after the former accounts are
    * removed from the store.
    */
   finish(): Promise<void>;
 }
 
 /**
- * Begins to look up the cost so far of the running periods of new, reset or cleared budgets. Call
- * it when the batch of the journal is closed. Records that arrive later are charged as usual. Until
- * the look-up is done, verdicts count the spend since the budget was made and what the look-up has
- * added so far. `backfill` stays true in the store until the result is written, so a daemon that
- * starts in between looks it up again. Null if there is nothing to look up.
+ * Begins to look up what was already spent in the running periods of new, reset or cleared budgets.
+ * Call it when the batch of the journal is closed; records that arrive later are charged as usual.
+ * Until the look-up is done, verdicts count the spend since the budget was made and what was found
+ * so far. `backfill` stays true in the store until the result is written, so that a daemon that
+ * starts before then repeats the look-up. Null if there is nothing to look up.
  */
 export function beginBackfill(
   ports: BackfillPorts,
@@ -109,7 +108,7 @@ export function beginBackfill(
     budget.backfill = true;
     gaps.push({ budget, generation: budget.generation, fromMs, nowMs });
   }
-  // While usage is off, the look-up is left to a start with usage.
+  // If usage tracking is off, a later start with usage tracking looks it up.
   if (!settings.usageEnabled || gaps.length === 0) return null;
   const view = usage.rollups.open();
   const lastKey = usage.lastKey;
@@ -138,23 +137,23 @@ interface Gap {
   readonly nowMs: number;
 }
 
-/** The records and sums when the backfill began. */
-interface Before {
+/** The records and sums as they were when the backfill began. */
+interface Snapshot {
   readonly view: RollupView;
   readonly lastKey: number;
 }
 
-function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolean {
+function isStale({ budgets }: BackfillPorts, { budget, generation }: Gap): boolean {
   return budgets.budgets.get(budget.id) !== budget || budget.generation !== generation;
 }
 
 /** Adds the found spend to the accounts in memory. */
-async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
+async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Snapshot): Promise<void> {
   const { budget, fromMs, nowMs } = gap;
   const { scope } = budget.definition;
   const subject = budgetPath(budget.definition) ?? budget.definition.subject;
   const add = (child: string, { spent, requests }: RecordedSpend, atMs: number): void => {
-    if (isOver(ports, gap)) return;
+    if (isStale(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
     addFoundSpend(ports.budgets.lookedUpPeriod(account, atMs, nowMs), { spent, requests });
   };
@@ -167,12 +166,12 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   const untilMs = midnightFrom(fromMs);
   const span = { fromMs: untilMs, toMs: nowMs };
   const filter = ports.budgets.filterOf(budget);
-  const unsure = emptySum();
+  const unsureSpend = emptySum();
   const isOfBudget = (target: Target, cost: MoneySum): boolean => {
     if (filter === null) return true;
     if (target.model !== unknownModelName) return filter.covers(target);
     const covers = filter.coversProvider(target.provider);
-    if (covers === null) addSum(unsure, cost);
+    if (covers === null) addSum(unsureSpend, cost);
     return covers === true;
   };
   if (filter !== null) {
@@ -193,7 +192,7 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
     const prefix = scope === "label" ? labelPrefix(subject) : totalPrefix(subject);
     await readDays(ports, view, { prefix, span }, (sum, day) => add("", ofSum(sum), endOf(day)));
   }
-  if (untilMs !== fromMs && !isOver(ports, gap))
+  if (untilMs !== fromMs && !isStale(ports, gap))
     await readRecords(ports, { fromMs, lastKey }, (record) => {
       if (record.cacheHit || record.atMs >= untilMs) return;
       const child = childIn(budget, record.userPath, ports.labelsOf(record.keyId));
@@ -202,7 +201,8 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
       if (record.totalCost !== null) addCost(spent, record.totalCost);
       if (isOfBudget(record, spent)) add(child, { spent, requests: 1 }, record.atMs);
     });
-  if (!isOver(ports, gap) && sumUsd(unsure) !== 0) ports.onUnsureSpend(budget.id, unsure);
+  if (!isStale(ports, gap) && sumUsd(unsureSpend) !== 0)
+    ports.onUnsureSpend(budget.id, unsureSpend);
 }
 
 /** The direct children of a path that have usage on these days. */
@@ -218,8 +218,8 @@ async function childrenOn(
 }
 
 /**
- * Writes the accounts and, after those of each budget, the mark that they are complete. One slice
- * may have accounts of many budgets.
+ * Writes the accounts of each budget, and then marks the budget as complete. One slice may have
+ * accounts of many budgets.
  */
 async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> {
   const { writer } = ports;
@@ -227,7 +227,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
   const writeSlice = (): Promise<void> => {
     writer.closeBatch();
     const changes = slice
-      .filter(([gap]) => !isOver(ports, gap))
+      .filter(([gap]) => !isStale(ports, gap))
       .map(([gap, account]) =>
         account === null
           ? completedChange(gap, ports.budgets)
@@ -239,7 +239,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
   for (const gap of gaps) {
     const { own, children } = gap.budget;
     for (const account of own === null ? children.values() : [own]) {
-      if (isOver(ports, gap)) break;
+      if (isStale(ports, gap)) break;
       if (account.spends.length > 0) slice.push([gap, account]);
       if (slice.length >= windowsPerSlice) await writeSlice();
     }
@@ -249,7 +249,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
   if (slice.length > 0) await writeSlice();
 }
 
-/** Notes that from the beginning of this period on, the spend of every account is known. */
+/** Marks the spend of all accounts of a budget as known since the start of the period. */
 function completedChange({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
   budget.backfill = false;
   budget.sinceMs = Math.max(0, fromMs - 1);
@@ -258,8 +258,8 @@ function completedChange({ budget, fromMs }: Gap, { others }: BudgetBook): Chang
 }
 
 /**
- * The account of the budget to which a record belongs: a child's name, `""` for the budget's own,
- * or null for none.
+ * Which account of the budget a record belongs to: a child's name, `""` for the budget's own
+ * account, or null for none.
  */
 function childIn(
   { definition, own }: Budget,

@@ -17,7 +17,10 @@ export interface Account {
   readonly budget: Budget;
   /** Its name in messages: the budget's subject, or the path of the child or the session. */
   readonly subject: string;
-  /** The child's segment below the template; empty for a budget's own; as `sessionChild`. */
+  /**
+   * The child's segment below the template; for a session as `sessionChild`; empty for a budget's
+   * own account.
+   */
   readonly child: string;
   readonly spends: Spends;
   /** Whether it has changed since the last batch of the journal. */
@@ -39,11 +42,11 @@ export interface RecentSums {
   readonly sums: Float64Array;
   /** The last step with a sum. */
   step: number;
-  /** Nothing is known of the time before. */
+  /** Spend before this time isn't known. */
   readonly sinceMs: number;
 }
 
-/** A reset, which accounts written before it must apply. */
+/** A reset of a budget. Accounts that were stored before it must apply it. */
 export interface BudgetReset {
   /** The start of the period that was running, before any reset. */
   readonly startMs: number;
@@ -62,7 +65,7 @@ export interface StoredSpend {
   readonly spends: Spends;
 }
 
-/** The resets of a budget, which outlive it. */
+/** The resets of a budget; they outlive the budget. */
 export interface KnownResets {
   /** Null: never. */
   readonly atMs: number | null;
@@ -80,8 +83,8 @@ export interface Budget {
   readonly createdAtMs: number;
   updatedAtMs: number;
   /**
-   * If the spend of a period that began by then isn't known, it is looked up: the budget didn't
-   * exist yet or has removed it.
+   * The spend of periods that began by this time may be unknown, because the budget didn't exist
+   * yet or has dropped them. It is looked up in the records.
    */
   sinceMs: number;
   /**
@@ -92,25 +95,26 @@ export interface Budget {
   /** Null: never. */
   resetAtMs: number | null;
   /**
-   * True while the spend of its running period from before the budget existed is being looked up.
+   * Whether a backfill is looking up what was spent in the running period before the budget
+   * existed.
    */
   backfill: boolean;
   /** Grows with each reset or clearing of the spend. */
   generation: number;
   /**
-   * The last resets, oldest first, as many as an account keeps periods. An account applies them
+   * The last resets, oldest first: as many as an account has periods. Each account applies them
    * when it is next used, because a template may have a million accounts.
    */
   resets: readonly BudgetReset[];
-  /** Null for a template, and where each session has an account. */
+  /** Null for a template, and for a budget per session. */
   own: Account | null;
   children: NamedValues<Account>;
   /**
    * Loads the account of a child lazily after a start; null once all accounts are in memory, or
-   * stored ones no longer count.
+   * stored ones don't count any more.
    */
   loadSpend: ((child: string) => StoredSpend | null) | null;
-  /** The running period, as last computed; the slice of a rolling budget. */
+  /** The running period, or the running slice of a rolling budget, as last computed. */
   bounds: PeriodBounds;
   /** The start of the period before it; computed for budgets with `rollover` only. */
   previousStartMs: number;
@@ -118,16 +122,18 @@ export interface Budget {
   declaredAt: DeclaredAt | null;
   /** Null: its amount is that of the definition. */
   raises: readonly Raise[] | null;
-  /** What running requests hold of it as a hard cap, in pico-dollars; null: never anything. */
+  /**
+   * What running requests hold of it as a hard cap, in pico-dollars; null if nothing was ever held.
+   */
   held: Held | null;
 }
 
 /** The part of a hard budget that counts at a moment, in pico-dollars. */
 export interface CountedPart {
-  /** Periods, or slices, that begin from here on count, until `endMs`. */
+  /** Periods or slices that begin between `fromMs` and `endMs` count. */
   readonly fromMs: number;
   readonly endMs: number;
-  /** Claims of other hosts in periods, or slices, that begin from here on count. */
+  /** Claims of other hosts count from this start of a period or slice on. */
   readonly claimsFromMs: number;
   readonly amount: number;
   /** The spend of this host. */
@@ -139,21 +145,21 @@ export interface CountedPart {
  * advance (`docs/several-hosts.md`). In pico-dollars.
  */
 export interface BudgetClaims {
-  /** What other hosts claim beside what they have spent. */
+  /** What other hosts claim beyond what they have spent. */
   claimedByOthers(account: Account, part: CountedPart): number;
   /** What this host may still use of its own claim, with what its requests hold. */
   leftOf(account: Account, part: CountedPart): number;
-  /** Whether this host must claim more before it may use so much. */
+  /** Whether this host must claim more before it may use what is needed. */
   lacks(account: Account, part: CountedPart, needs: ClaimNeeds): boolean;
-  /** The judgement lacks so much: notes that in its turn, and the next claim contains it. */
+  /** Notes in this turn that the judgement lacks this amount, and includes it in the next claim. */
   want(account: Account, amount: number): void;
-  /** A request may use the claim: asks for more before it is lacking. */
+  /** Call when a request may use the claim: asks for more before the claim is used up. */
   renew(account: Account, part: CountedPart): void;
 }
 
 /** What is known of the spend of the other hosts. */
 export interface KnownSpend {
-  /** Null: hosts claim nothing, or only spend is compared (`peek`). */
+  /** Null if hosts claim nothing, or if only spend is compared (`peek`). */
   readonly claims: BudgetClaims | null;
   /** Their spend in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;
@@ -162,13 +168,13 @@ export interface KnownSpend {
 }
 
 /**
- * The other hosts that share the budgets. Only `refresh` waits for them. An account whose spend is
- * read is followed for a while.
+ * The other hosts that share the budgets. Reading an account's spend follows the account for a
+ * while: its spend is then kept up to date. Only `refresh` waits for the other hosts.
  */
 export interface OtherHosts extends KnownSpend {
-  /** Follows no account: for lists that compare all of them. */
+  /** As this object, but follows no account: for lists that compare all accounts. */
   readonly peek: KnownSpend;
-  /** The age of what is known in ms; null: never read. */
+  /** The age of what is known of an account's spend, in ms; null if it was never read. */
   seenAgeMs(account: Account): number | null;
   /** Reads the spend again; resolves within half a second even if the engine doesn't answer. */
   refresh(accounts: Iterable<Account>): Promise<void>;
@@ -178,7 +184,7 @@ export interface OtherHosts extends KnownSpend {
   lookedUp(budget: Budget): void;
 }
 
-/** Spend that a look-up in the records' sums has found. */
+/** Spend that a look-up has found in the records or their sums. */
 export interface RecordedSpend {
   readonly spent: MoneySum;
   readonly requests: number;
@@ -206,7 +212,8 @@ export function newBudget(
   { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill }: RestoredBudget,
   { atMs: resetAtMs, resets }: KnownResets,
 ): Budget {
-  // Field by field: each request reads budgets, and spreading gives each a hidden class of its own.
+  // Field by field: each request reads budgets, and with a spread V8 would give each budget its own
+  // hidden class.
   const budget: Budget = {
     id,
     definition,
@@ -241,7 +248,10 @@ export function amountUsdAt({ budget, child }: Account, nowMs: number): number {
     : raisedAmount(definition.amountUsd, raises, raisedChild(budget, child), nowMs);
 }
 
-/** The child whose raises apply: sessions have those of the template's child that they are of. */
+/**
+ * The child whose raises apply to an account: for a session, the template's child to which it
+ * belongs.
+ */
 function raisedChild({ definition }: Budget, child: string): string {
   return isPerSession(definition) ? child.slice(0, child.search(/[/\t]/)) : child;
 }
@@ -270,18 +280,18 @@ function clearCountedPeriods({ definition }: Budget, spends: Spends, startMs: nu
   for (const start of starts) clearPeriod(spends, start);
 }
 
-/** Between the path and the session of a child; neither has it. */
+/** Separates path and session in the name of a session's account; neither contains it. */
 const sessionSeparator = "\t";
 
 /**
- * The child that is a session: two callers' sessions may have the same name. `below`: the caller's
- * path below the budget's.
+ * The name of a session's account: with the caller's path, because sessions of two callers may have
+ * the same name. `below`: the caller's path below the budget's.
  */
 export function sessionChild(below: string, session: string): string {
   return below + sessionSeparator + session;
 }
 
-/** The session of an account; null for others. */
+/** The session of an account; null if the budget isn't per session. */
 export function sessionOf({ budget, child }: Pick<Account, "budget" | "child">): string | null {
   return isPerSession(budget.definition)
     ? child.slice(child.indexOf(sessionSeparator) + sessionSeparator.length)
@@ -338,16 +348,16 @@ export function fill(account: Account, { recordKey, spends }: StoredSpend): void
   account.restoredKey = recordKey;
   account.spends.length = 0;
   append(account.spends, spends);
-  // An account written at exactly a reset's key has no spend after the reset: later records have
-  // greater keys.
+  // An account that was stored with exactly a reset's key has no spend after the reset: later
+  // records have greater keys.
   for (const reset of account.budget.resets)
     if (recordKey <= reset.recordKey)
       clearCountedPeriods(account.budget, account.spends, reset.startMs);
 }
 
 /**
- * When the running period of a budget's accounts begins: by the calendar, for a rolling budget with
- * the first slice that counts, or at a reset within the period.
+ * When the counted spend of a budget's accounts begins: with the period, with the first slice of a
+ * rolling budget that counts, or at a later reset.
  */
 export function startOf(budget: Budget, bounds: PeriodBounds, nowMs: number): number {
   const { resetAtMs, definition } = budget;

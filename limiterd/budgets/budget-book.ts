@@ -62,7 +62,7 @@ export interface BudgetBookPorts {
 }
 
 export class BudgetBook {
-  /** Null without a cluster. */
+  /** The other hosts of the cluster; null without a cluster. */
   others: OtherHosts | null = null;
   /** Called after each charge of a kept account; null if nothing watches. */
   onCharged: ((account: Account, nowMs: number) => void) | null = null;
@@ -79,24 +79,27 @@ export class BudgetBook {
     this.#periods.mustLookUp(budget, nowMs) && !this.#isFull(budget)
       ? childOf(budget, child)
       : knownChildOf(budget, child);
-  /** Beyond the bound, a session isn't limited: whoever invents sessions mustn't stop others. */
+  /**
+   * The account that is charged. Beyond the bound on children, sessions aren't limited: a caller
+   * that invents sessions mustn't block those of other callers.
+   */
   readonly #chargedChild: ChildAccount = (budget, child) =>
     isPerSession(budget.definition) && this.#isFull(budget)
       ? knownChildOf(budget, child)
       : childOf(budget, child);
-  /** The last resets of a budget, by its id; outlives the budget. */
+  /** The last resets of budgets, by budget id. They outlive the budget. */
   readonly #resets = new Map<string, KnownResets>();
   /** The spend of the last two hours, for forecasts. */
   readonly recentSpend = new RecentSpend();
   /** The budgets with raises. */
   readonly raisedBudgets = new Set<Budget>();
-  /** The ids of budgets that say `unpriced: refuse`. */
+  /** The ids of budgets with `unpriced: refuse`. */
   readonly refusingIds = new Set<string>();
   /** The ids of budgets with `on_exhausted`. */
   readonly lenientIds = new Set<string>();
   /** The ids of budgets that are hard caps. */
   readonly hardIds = new Set<string>();
-  /** The ids of budgets of which each session has the amount. */
+  /** The ids of budgets whose amount each session has. */
   readonly perSessionIds = new Set<string>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
@@ -143,7 +146,7 @@ export class BudgetBook {
       hasSamePeriods(existing.definition, definition)
     ) {
       existing.definition = definition;
-      // `rollover` needs the period before, too.
+      // Makes `boundsOf` compute `previousStartMs`, too, if the edit adds `rollover`.
       existing.bounds = unknownBounds;
       existing.amount = amountSum(definition.amountUsd);
       existing.source = source;
@@ -230,22 +233,22 @@ export class BudgetBook {
   }
 
   /**
-   * Resets the running period; each account applies the reset when it is next used. The last reset
-   * of a period clears what its earlier ones did.
+   * Resets the running period; each account applies the reset when it is next used. Only the last
+   * reset of a period is kept.
    */
   reset(budget: Budget, nowMs: number): void {
     const { startMs } = this.boundsOf(budget, nowMs);
     const generation = ++budget.generation;
     const reset = { startMs, recordKey: this.#lastRecordKey(), generation };
-    const others = budget.resets.filter((other) => other.startMs !== startMs);
-    budget.resets = [...others, reset].slice(-periodsMax);
+    const ofOtherPeriods = budget.resets.filter((former) => former.startMs !== startMs);
+    budget.resets = [...ofOtherPeriods, reset].slice(-periodsMax);
     budget.resetAtMs = nowMs;
     budget.backfill = false;
     this.#resets.set(budget.id, { atMs: nowMs, resets: budget.resets });
     if (budget.own !== null) freshAccount(budget.own);
   }
 
-  /** Clears the spend, so that it is looked up again. */
+  /** Clears the spend of a budget; a backfill then looks it up again. */
   clear(budget: Budget, nowMs: number): void {
     budget.sinceMs = nowMs;
     budget.sinceKey = this.#lastRecordKey();
@@ -259,9 +262,9 @@ export class BudgetBook {
   }
 
   /**
-   * The accounts of a request, without those for some models. A new child's account isn't kept, so
-   * that refused requests leave nothing behind, unless its past spend must be looked up, which
-   * should happen only once.
+   * The accounts of a request, except those of budgets for some models. The account of a new child
+   * isn't kept, so that refused requests leave nothing behind. It is kept only if its past spend
+   * must be looked up: that should happen once.
    */
   match(caller: BudgetCaller, labels: readonly string[], nowMs: number): Account[] {
     return this.#index.collect(caller, labels, nowMs, this.#judgedChild);
@@ -289,8 +292,8 @@ export class BudgetBook {
 
   /**
    * Charges a record to each of its accounts, in the period in which it ended. Call it before the
-   * record is added to the sums of usage. `target`: with the model's name, which the record
-   * may not have.
+   * record is added to the sums of usage. `target`: the record's target, with the model's name even
+   * if the record hides it.
    */
   charge(
     record: UsageRecord,
@@ -330,12 +333,15 @@ export class BudgetBook {
     return this.#periods.boundsOf(budget, nowMs);
   }
 
-  /** As `runningPeriod`, for the period to which a look-up adds what was spent at `atMs`. */
+  /** As `runningPeriod`, for the period to which a backfill adds what was spent at `atMs`. */
   lookedUpPeriod(account: Account, atMs: number, nowMs: number): PeriodSpend {
     return this.#periods.lookedUpPeriod(account, atMs, nowMs);
   }
 
-  /** Until when spend of the running period counts; for a period, its end. */
+  /**
+   * Until when the spend of the running period counts: to its end, or longer for rolling budgets
+   * and for those with `rollover`.
+   */
   countsUntil(budget: Budget, nowMs: number): number {
     const { endMs } = this.boundsOf(budget, nowMs);
     const { definition } = budget;
@@ -391,15 +397,15 @@ export class BudgetBook {
       // Its budget was deleted or cleared since the walk began.
       if (this.#budgets.get(budget.id) !== budget || budget.children.get(account.child) !== account)
         continue;
-      // What a period leaves counts in the next one, and months differ in length.
+      // With `rollover` a period's rest counts in the next period; and months differ in length.
       const { definition } = budget;
       const lengths = isPerSession(definition) ? 1.1 : definition.rollover === undefined ? 2 : 3;
       const keptMs = lengths * lengthSeconds(definition) * 1000;
-      // A period far ahead is from before a clock step back.
+      // A period far in the future was begun before a clock step back.
       const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < keptMs);
       if (account.dirty || budget.backfill || isNear) continue;
       budget.children.delete(account.child);
-      // If the clock steps back, its periods are looked up again.
+      // If the clock steps back, a new account looks its periods up again.
       const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;
       dropPeriod(budget, lastStartMs);
       forgotten.push(account);
@@ -429,8 +435,8 @@ export class BudgetIndex {
     label: new Map<string, readonly Budget[]>(),
   };
   /**
-   * The budgets that are for some targets, by path: those on user paths that are for some models,
-   * and those on providers and models, which are for all paths.
+   * The budgets for some targets, by path: those of user paths that are for some models, and those
+   * of providers and models, under the root path.
    */
   readonly #forModels = new Map<string, readonly Budget[]>();
   readonly #filters = new Map<Budget, ModelFilter>();
@@ -457,9 +463,9 @@ export class BudgetIndex {
   remove(budget: Budget): void {
     const bySubject = this.#mapOf(budget);
     const subject = subjectInIndex(budget);
-    const others = bySubject.get(subject)!.filter((other) => other !== budget);
-    if (others.length === 0) bySubject.delete(subject);
-    else bySubject.set(subject, others);
+    const remaining = bySubject.get(subject)!.filter((indexed) => indexed !== budget);
+    if (remaining.length === 0) bySubject.delete(subject);
+    else bySubject.set(subject, remaining);
     if (budgetTargets(budget.definition) !== null) this.#filters.delete(budget);
     this.#size--;
   }
@@ -473,7 +479,9 @@ export class BudgetIndex {
     return this.#filters.get(budget) ?? null;
   }
 
-  /** The budgets for some models, from the root down; without a target, whatever the models. */
+  /**
+   * The accounts of budgets for some models, from the root down; without a target, for any models.
+   */
   collectForModels(
     caller: BudgetCaller,
     target: Target | null,
@@ -496,7 +504,10 @@ export class BudgetIndex {
     return accounts;
   }
 
-  /** In order: labels, then paths from the root down; shorter periods first for each subject. */
+  /**
+   * The accounts of budgets for all models: first those of labels, then those of paths from the
+   * root down; for each subject shorter periods first.
+   */
   collect(
     caller: BudgetCaller,
     labels: readonly string[],
@@ -529,7 +540,10 @@ function subjectInIndex({ definition }: Budget): string {
   return budgetPath(definition) ?? definition.subject;
 }
 
-/** The child of a budget that a request is of; null if of none. `from`: where its name begins. */
+/**
+ * The child of a budget to which a request belongs; null if it belongs to none. `from`: where the
+ * child's name begins in the path.
+ */
 function childIn(
   { definition }: Budget,
   { userPath, session = "" }: BudgetCaller,

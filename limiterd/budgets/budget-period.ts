@@ -37,7 +37,9 @@ const epochWeekday = 4;
 /** How many slices the length of a rolling budget has. */
 const slicesPerPeriod = 30;
 
-/** Whether it has no fixed periods: at any time, the spend of the last `lengthSeconds` counts. */
+/**
+ * Whether a budget has no fixed periods: at any time, the spend of the last `lengthSeconds` counts.
+ */
 export function isRolling({ periodSeconds, rolling }: BudgetPeriod): boolean {
   return rolling === true || periodSeconds === perSession;
 }
@@ -55,12 +57,15 @@ function sliceMs(period: BudgetPeriod): number {
   return Math.ceil(lengthSeconds(period) / slicesPerPeriod) * 1000;
 }
 
-/** The length of the slices that count beside the running one. */
+/** The length of all slices that count before the running one. */
 function earlierMs(period: BudgetPeriod): number {
   return Math.ceil((lengthSeconds(period) * 1000) / sliceMs(period)) * sliceMs(period);
 }
 
-/** The start of what counts: the running period, or the first slice of a rolling budget. */
+/**
+ * From when on spend counts: from the start of the running period, or of a rolling budget's first
+ * slice that counts.
+ */
 export function countedFrom(period: BudgetPeriod, { startMs }: PeriodBounds): number {
   return isRolling(period) ? startMs - earlierMs(period) : startMs;
 }
@@ -78,7 +83,7 @@ export function keptPeriodsMax(period: BudgetPeriod): number {
 /** Periods of a calendar, numbered, by their local starts. */
 interface Calendar {
   startOf(index: number): number;
-  /** The period of a local time, or one beside it. */
+  /** The index of the period of a local time, or of a neighbouring period. */
   near(localMs: number): number;
 }
 
@@ -108,15 +113,15 @@ export function periodBounds(
   }
 }
 
-/** Null for periods that no calendar has. */
+/** Null for lengths that aren't those of a calendar, such as an hour. */
 function calendarOf({ periodSeconds, anchorDay }: BudgetPeriod, anchors: ResetAnchors) {
   switch (periodSeconds) {
     case dailySeconds:
       return days(1, timeOfDayMs(anchors.daily_reset_hour, anchors.daily_reset_minute));
     case weeklySeconds: {
-      const daysOn = (anchors.weekly_reset_weekday - epochWeekday + 7) % 7;
+      const daysAfterEpoch = (anchors.weekly_reset_weekday - epochWeekday + 7) % 7;
       const timeMs = timeOfDayMs(anchors.weekly_reset_hour, anchors.weekly_reset_minute);
-      return days(7, daysOn * dayMs + timeMs);
+      return days(7, daysAfterEpoch * dayMs + timeMs);
     }
     case monthlySeconds:
       return months(1, anchors, anchorDay);
@@ -146,7 +151,10 @@ function days(count: number, offsetMs: number): Calendar {
   };
 }
 
-/** Periods of some months, numbered from year 0; the anchor's day is at most the month's last. */
+/**
+ * Periods of some months, numbered from year 0. They begin on the anchor's day, or on the last day
+ * of a shorter month.
+ */
 function months(
   count: number,
   anchors: ResetAnchors,
@@ -154,7 +162,7 @@ function months(
 ): Calendar {
   return {
     startOf(index) {
-      // Date.UTC takes small years for those of the 20th century.
+      // Counted from 2000: `Date.UTC` reads years below 100 as 19xx.
       const month = index * count - 12 * 2000;
       const lastDay = new Date(Date.UTC(2000, month + 1, 0)).getUTCDate();
       return Date.UTC(
@@ -166,8 +174,8 @@ function months(
       );
     },
     near(localMs) {
-      const at = new Date(localMs);
-      return Math.floor((at.getUTCFullYear() * 12 + at.getUTCMonth()) / count);
+      const local = new Date(localMs);
+      return Math.floor((local.getUTCFullYear() * 12 + local.getUTCMonth()) / count);
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Judges a request by its budgets (docs/budgets.md): each must have something left in its running
- * period and room for an account of the request's path. The cost of the request isn't known yet.
+ * Judges a request by its budgets (docs/budgets.md): each must have money left in its running
+ * period. A template must also have room for the account of a new child. The cost of the request
+ * isn't known yet.
  */
 
 import { secondsToSweepAll } from "../../shared/bounds.js";
@@ -22,7 +23,7 @@ import {
   claimNeeds,
   type Demand,
   type HardLimit,
-  heldOf,
+  heldOrNew,
   needOf,
   weightsOfCost,
 } from "../rules/hard-limits.js";
@@ -38,13 +39,13 @@ import type { BudgetBook, BudgetCaller } from "./budget-book.js";
 import { countedFrom, countsUntil, isRolling } from "./budget-period.js";
 import { findPeriod, type PeriodSpend } from "./spend.js";
 
-/** Finds the accounts of a request: the book, or copies. */
+/** Finds the accounts of a request: those of the book, or copies of them. */
 export interface BudgetMatching
   extends Pick<BudgetBook, "match" | "matchTarget" | "runningPeriod" | "boundsOf" | "hasNoRoom"> {
   readonly others: KnownSpend | null;
 }
 
-/** Finds copies, for a verdict that changes nothing. */
+/** Finds copies of accounts, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
   return {
     match: (caller, labels, nowMs) => book.copy(caller, labels, nowMs),
@@ -62,7 +63,9 @@ interface CallerQuestion extends BudgetCaller {
   readonly uses?: readonly string[] | undefined;
   /** What the request may use of hard caps; absent if it doesn't say. */
   readonly demand?: Demand | undefined;
-  /** Whether the others have admitted the request already. */
+  /**
+   * Whether only hard caps are judged, because the other budgets have already admitted the request.
+   */
   readonly isHardOnly?: boolean;
 }
 
@@ -70,7 +73,9 @@ interface TargetQuestion extends Omit<CallerQuestion, "labels"> {
   readonly target: Target;
 }
 
-/** The exceeded budgets that don't refuse a request to this target. */
+/**
+ * The exceeded budgets of a request to this target that don't refuse it, because they are lenient.
+ */
 export function exhaustedBudgets(
   book: BudgetMatching,
   request: CallerQuestion & { readonly target: Target | null },
@@ -155,7 +160,7 @@ function judgeAccounts(
   return breachOfChildren(full);
 }
 
-/** Until when the account refuses a request that may use this much; null if it doesn't. */
+/** Until when an account refuses a request; null if it admits the request. */
 function refusesUntil(
   book: BudgetMatching,
   account: Account,
@@ -168,7 +173,7 @@ function refusesUntil(
   const held = holds?.of(account.child) ?? 0;
   const weights = weightsOfCost(demand?.rates ?? null);
   const cap = picoOf(amountWithCarryOver(book, account, nowMs));
-  const need = needOf(weights, cap, demand, held);
+  const need = needOf({ weights, cap }, demand, held);
   const left = leftOf(book, account, nowMs);
   const hard = hardAccount(book, account, nowMs);
   if (left - claimedByOthers(hard) - held >= need)
@@ -190,8 +195,8 @@ function hardAccount(book: BudgetMatching, account: Account, nowMs: number): Har
 }
 
 /**
- * Whether this host must ask the others before the request may use what it needs. Then its turn
- * notes that, as it does for counters.
+ * Whether this host must claim more, and so ask the other hosts, before the request may use what it
+ * needs. If so, notes that in this host's turn, as for counters.
  */
 function awaitsClaim(
   book: BudgetMatching,
@@ -260,7 +265,7 @@ function picoOf({ microUsd, picoUsd }: MoneySum): number {
   return microUsd * 1_000_000 + picoUsd;
 }
 
-/** What the running period has left, in pico-dollars; exact below $9,007. */
+/** What the running period has left, in pico-dollars; exact below $9,007 (2^53 pico-dollars). */
 function leftOf(book: BudgetMatching, account: Account, nowMs: number): number {
   const left = differenceOf(
     amountWithCarryOver(book, account, nowMs),
@@ -269,12 +274,14 @@ function leftOf(book: BudgetMatching, account: Account, nowMs: number): number {
   return picoOf(left);
 }
 
-/** What the running period has left beside the spend and the claims of all hosts. */
+/**
+ * What the running period has left after the spend of all hosts and the claims of the other hosts.
+ */
 export function leftBesideClaims(book: BudgetMatching, account: Account, nowMs: number): number {
   return leftOf(book, account, nowMs) - claimedByOthers(hardAccount(book, account, nowMs));
 }
 
-/** The hard caps among these accounts. */
+/** The hard caps among the budgets of these accounts. */
 export function hardBudgets(
   book: BudgetMatching,
   accounts: readonly Account[],
@@ -302,7 +309,7 @@ function hardLimit(
   const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const left = leftOf(book, account, nowMs) - claimedByOthers(hard);
   const claimed = shared === null ? left : shared.claims.leftOf(account, shared.part);
-  return { held: heldOf(budget), child, weights, cap, left, claimed, source: account };
+  return { held: heldOrNew(budget), child, weights, cap, left, claimed, source: account };
 }
 
 /**
@@ -311,7 +318,7 @@ function hardLimit(
  */
 export const accountWaitSeconds = secondsToSweepAll;
 
-/** The breach of a child whose template has no room for its account. */
+/** The breach of a template that has no room for another child's account. */
 function breachOfChildren({ budget, subject }: Account): Breach {
   return {
     scope: "user_path",
@@ -324,7 +331,7 @@ function breachOfChildren({ budget, subject }: Account): Breach {
   };
 }
 
-/** The spend of the running period on this host and, as far as known, on the other hosts. */
+/** The spend of the running period on this host, and as far as it is known, on the other hosts. */
 export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
   if (isRolling(account.budget.definition))
     return sumOf([...ownSlices(book, account, nowMs), ...otherSlices(book, account, nowMs)]);
@@ -336,7 +343,7 @@ export function spentOf(book: BudgetMatching, account: Account, nowMs: number): 
   return sum;
 }
 
-/** The other hosts' spend of the running period; null: nothing known. */
+/** The other hosts' spend of the running period; null if nothing is known. */
 export function otherSpend(
   book: BudgetMatching,
   account: Account,
@@ -365,8 +372,9 @@ function sumOf(slices: readonly PeriodSpend[]): MoneySum {
   return sum;
 }
 
-/** The slices of a rolling budget that count now. */
+/** This host's slices of a rolling budget that count now. */
 function ownSlices(book: BudgetMatching, account: Account, nowMs: number): readonly PeriodSpend[] {
+  // Adds the running slice, if it is new.
   book.runningPeriod(account, nowMs);
   return countedSlices(book, account, nowMs, account.spends);
 }
@@ -391,8 +399,8 @@ function countedSlices(
 }
 
 /**
- * When the account has room again without further spend: at the end of the period; for a rolling
- * budget, when enough slices stop counting.
+ * When the account has room again if nothing more is spent: at the end of the period; for a rolling
+ * budget, when enough slices have stopped counting.
  */
 export function roomAt(book: BudgetMatching, account: Account, nowMs: number): number {
   const { definition } = account.budget;
@@ -412,13 +420,17 @@ export function roomAt(book: BudgetMatching, account: Account, nowMs: number): n
   return countsUntil(definition, oldest?.startMs ?? startMs);
 }
 
-/** What the last period has left for the running one: a share of what was left of its amount. */
+/**
+ * What is carried over from the last period to the running one: a part of what the last one had
+ * left.
+ */
 export function carriedOver(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
   const { budget, spends } = account;
   const { rollover = 0 } = budget.definition;
+  // Updates `previousStartMs`.
   book.boundsOf(budget, nowMs);
   const { previousStartMs: startMs, sinceMs, amount } = budget;
-  // The budget is younger than that period, or its spend isn't known.
+  // The budget didn't exist then, or the spend of that period isn't known.
   if (rollover === 0 || startMs <= sinceMs) return emptySum();
   const spent = { ...(findPeriod(spends, startMs)?.spent ?? emptySum()) };
   const others = book.others?.spentIn(account, startMs) ?? null;

@@ -1,6 +1,7 @@
 /**
- * What accounts have spent in the last two hours, in steps of five minutes, for forecasts. Only in
- * memory: after a start, forecasts use the pace of the period until there is half an hour of it.
+ * What accounts have spent in the last two hours, in steps of five minutes, for forecasts. It is
+ * only in memory: after a start, forecasts use the pace of the whole period until half an hour is
+ * known here.
  */
 import { type Pace, recentSecondsMax } from "../../shared/domain/forecast.js";
 import type { PicoUsd } from "../../shared/domain/money.js";
@@ -19,7 +20,7 @@ const accountsMax = 20_000;
 export class RecentSpend {
   readonly #accounts = new Set<Account>();
   readonly #max: number;
-  /** An account without sums has spent nothing since then. */
+  /** Accounts without sums have spent nothing since this time; null before `begin`. */
   #sinceMs: number | null = null;
 
   constructor(max = accountsMax) {
@@ -36,17 +37,17 @@ export class RecentSpend {
     this.begin(nowMs);
     if (cost === null || cost === 0) return;
     const step = Math.floor(nowMs / stepMs);
-    const recent = account.recent ?? this.#begin(account, step, nowMs);
+    const recent = account.recent ?? this.#startSums(account, step, nowMs);
     if (step > recent.step) {
       if (step - recent.step >= steps) recent.sums.fill(0);
       else for (let i = recent.step + 1; i <= step; i++) recent.sums[i % steps] = 0;
       recent.step = step;
     }
-    // After a clock step back, it counts in the last step.
+    // After a clock step back, the cost counts in the last step.
     recent.sums[recent.step % steps]! += cost;
   }
 
-  #begin(account: Account, step: number, nowMs: number): RecentSums {
+  #startSums(account: Account, step: number, nowMs: number): RecentSums {
     const recent = {
       sums: new Float64Array(steps),
       step,
@@ -63,18 +64,20 @@ export class RecentSpend {
     return recent;
   }
 
-  /** The pace of an account, or of a copy; null if nothing is known. */
-  paceOf(account: Account, nowMs: number): Pace | null {
+  /**
+   * The pace at which an account, or a copy of one, has spent recently; null if nothing is known.
+   */
+  recentPace(account: Account, nowMs: number): Pace | null {
     const { recent, budget } = account;
     const sinceMs =
       recent?.sinceMs ?? (this.#sinceMs === null ? nowMs : Math.max(this.#sinceMs, budget.sinceMs));
-    const now = Math.floor(nowMs / stepMs);
-    const coveredMs = Math.min(nowMs - sinceMs, nowMs - (now - steps + 1) * stepMs);
+    const currentStep = Math.floor(nowMs / stepMs);
+    const firstStep = currentStep - steps + 1;
+    const coveredMs = Math.min(nowMs - sinceMs, nowMs - firstStep * stepMs);
     if (coveredMs <= 0) return null;
     let pico = 0;
-    // Empty if its last step is older.
-    if (recent !== null && now >= recent.step)
-      for (let i = now - steps + 1; i <= recent.step; i++) pico += recent.sums[i % steps]!;
+    if (recent !== null && currentStep >= recent.step)
+      for (let i = firstStep; i <= recent.step; i++) pico += recent.sums[i % steps]!;
     return { usd: pico / picoPerUsd, seconds: coveredMs / 1000 };
   }
 

@@ -1,5 +1,5 @@
 /**
- * Implements the shared counters on an engine: each question is one script call on one key, and the
+ * Implements the shared counters with the engine: each question is one script call on one key. The
  * calls of one turn of the event loop are sent together. The scripts are in `counter-scripts.ts`.
  */
 import { isCount } from "../../shared/checked.js";
@@ -24,7 +24,7 @@ import type {
 interface EngineLimitsOptions {
   readonly clusterName: string;
   readonly hostId: string;
-  /** The start number of this host's daemon. */
+  /** Grows with each start of this host's daemon. */
   readonly start: number;
   /** Called when the engine refuses a counter; `reason` is a sentence for the log. */
   onRefused(reason: string): void;
@@ -46,7 +46,7 @@ const nothing: Omit<SyncReply, "status"> = {
 const unusable: SyncReply = { ...nothing, status: "unusable" };
 const away: SyncReply = { ...nothing, status: "away" };
 
-/** The one key of a counter. */
+/** The engine's key of a counter. */
 export function counterKey(clusterName: string, { ruleId, child }: CounterName): string {
   return `sluice:${clusterName}:counter:${ruleId}\n${child}`;
 }
@@ -91,7 +91,7 @@ async function askAll<Q, R>(
   ask: (each: Q) => Promise<R>,
   { isReached, onRefused }: { isReached(): boolean; onRefused(reason: string): void },
 ): Promise<(R | SyncReply)[]> {
-  // Waits for all, so that no question is pending afterwards.
+  // Waits for all questions, so that none is pending afterwards.
   const settled = await Promise.allSettled(questions.map(ask));
   return settled.map((result) => {
     if (result.status === "fulfilled") return result.value;

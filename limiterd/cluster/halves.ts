@@ -1,6 +1,6 @@
 /**
- * The two halves of a sliding window, as hosts exchange them: numbered by floor(time ÷ period),
- * because each host has its own clock. The estimate is in `counters/window.ts`.
+ * The two halves of a sliding window, as hosts exchange them. Windows are numbered by floor(time ÷
+ * period), because each host has its own clock. The estimate is in `counters/window.ts`.
  */
 
 /** The counts of `window` so far, and of the one before it. */
@@ -19,11 +19,11 @@ export function addCount(a: number, b: number): number {
 
 /**
  * Moves the halves to `window`. In the next window, `current` becomes `previous`; in later ones,
- * both are 0. In an earlier window, as after the clock was set back, everything counts as current,
- * which counts too much rather than too little.
+ * both are 0. In an earlier window (after the clock was set back), everything counts as current: it
+ * is better to count too much than too little.
  */
-export function rollHalves({ window: own, current, previous }: Halves, window: number): Halves {
-  if (own === window) return { window, current, previous };
-  if (own > window) return { window, current: addCount(current, previous), previous: 0 };
-  return { window, current: 0, previous: own === window - 1 ? current : 0 };
+export function rollHalves({ window: from, current, previous }: Halves, window: number): Halves {
+  if (from === window) return { window, current, previous };
+  if (from > window) return { window, current: addCount(current, previous), previous: 0 };
+  return { window, current: 0, previous: from === window - 1 ? current : 0 };
 }

@@ -1,8 +1,8 @@
 /**
  * The port to the counters that all hosts share. Every question reports all that this host counts,
- * in absolute values, so that repeated questions, lost replies and lost data of the engine need no
- * memory of earlier questions. Not here: how the engine answers (`counter-scripts.ts`), and how the
- * host uses an answer.
+ * in absolute values. So a question may be repeated, a reply may get lost, and the engine may lose
+ * its data: no side needs to remember earlier questions. Not here: how the engine answers
+ * (`counter-scripts.ts`), and how the host uses an answer.
  */
 
 import type { Halves } from "./halves.js";
@@ -29,7 +29,7 @@ export interface SyncQuestion extends CounterName {
   readonly syncedMs: number;
   /** 0 for a rule of kind `concurrent`, whose only window is 0 and never ends. */
   readonly periodMs: number;
-  /** Null: no cap, so everything wanted is granted. */
+  /** Null: no cap, so the engine grants everything that is wanted. */
   readonly capRequests: number | null;
   readonly capSlots: number | null;
   readonly units: UnitReport;
@@ -48,10 +48,10 @@ export interface SyncQuestion extends CounterName {
 interface UnitReport {
   /** The window of the last reply; before the first reply, of the host's own clock. */
   readonly window: number;
-  /** Used in `window` since the daemon's start, granted or not. */
+  /** Requests counted in `window` since the daemon's start, with or without a granted unit. */
   readonly spent: number;
   readonly spentBefore: number;
-  /** Granted in `window`, neither used nor returned; they expire with `window`. */
+  /** Units granted in `window` that are neither used nor returned; they expire with `window`. */
   readonly held: number;
   /**
    * The counts of earlier runs of the daemon, from the last reply or, before the first reply, from
@@ -121,11 +121,14 @@ export interface ReadCounter extends CounterName {
  * it may have received the questions. No answer arrives later.
  */
 export interface SharedLimits {
-  /** One reply to each, in order. Questions of one call have different counters. */
+  /**
+   * One reply to each question, in order. The questions of one call must be about different
+   * counters.
+   */
   sync(questions: readonly SyncQuestion[]): Promise<readonly SyncReply[]>;
   /**
-   * The tokens and slots in use are those of the other hosts. `nowMs` is 0 where the engine hasn't
-   * answered.
+   * Reads counts without reporting any. Tokens and slots are only those of the other hosts. `nowMs`
+   * is 0 for a counter about which the engine hasn't answered.
    */
   read(counters: readonly ReadCounter[]): Promise<readonly CounterTotals[]>;
 }

@@ -45,16 +45,19 @@ export class RecordBlocks {
     return place >> blockShift !== this.#open && this.at(place).liveUnits * 2 <= unitsPerBlock;
   }
 
-  /** Writes a record after the last one; the words of its name begin at `nameAt` of `from`. */
+  /**
+   * Writes a record after the last one and returns its place. Its name's words are those of `from`
+   * at `nameAt`.
+   */
   append(head: number, hash: number, from: Int32Array, nameAt: number): number {
     const units = recordUnits(head);
     const block = this.#blockFor(units);
     const place = (this.#open << blockShift) | block.usedUnits;
-    const at = wordOf(place);
-    block.words[at + 1] = hash;
-    block.words[at + 2] = head;
+    const word = wordOf(place);
+    block.words[word + 1] = hash;
+    block.words[word + 2] = head;
     for (let i = 0, count = nameWords(head); i < count; i++)
-      block.words[at + wordsAhead + i] = from[nameAt + i]!;
+      block.words[word + wordsAhead + i] = from[nameAt + i]!;
     block.usedUnits += units;
     block.liveUnits += units;
     return place;
@@ -76,7 +79,7 @@ export class RecordBlocks {
     return {
       next() {
         for (;;) {
-          // A block that was freed meanwhile may have been replaced by another one.
+          // A block that was freed meanwhile may have been replaced by a new one.
           if (block !== null && blocks[index] === block && unit < block.usedUnits) {
             const head = block.words[(unit << 1) + 2]!;
             const place = (index << blockShift) | unit;

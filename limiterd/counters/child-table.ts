@@ -39,9 +39,9 @@ export class ChildTable {
     let place = this.#buckets.first(this.#buckets.of(query.hash));
     while (place !== -1) {
       const { words } = this.#blocks.at(place);
-      const at = wordOf(place);
-      if (words[at + 1] === query.hash && isNamed(words, at, query)) return place;
-      place = words[at]!;
+      const word = wordOf(place);
+      if (words[word + 1] === query.hash && isNamed(words, word, query)) return place;
+      place = words[word]!;
     }
     return -1;
   }
@@ -67,21 +67,26 @@ export class ChildTable {
       i < 2 && this.#buckets.count > smallestBuckets && this.size < this.#buckets.count / 2;
       i++
     )
-      this.#share(this.#buckets.removeLast());
+      this.#redistribute(this.#buckets.removeLast());
   }
 
   /**
    * Moves a record out of a block that is mostly free, so that the block can be freed. A marked
-   * record stays, because others have its place.
+   * record stays, because a checked-out counter or a list of dirty records has its place.
    */
   tidy(place: number): void {
     const block = this.#blocks.at(place);
-    const at = wordOf(place);
-    const head = block.words[at + 2]!;
+    const word = wordOf(place);
+    const head = block.words[word + 2]!;
     if (!this.#blocks.isSparse(place) || (head & (dirtyMark | checkedOutMark)) !== 0) return;
     this.#unlink(place);
-    const newPlace = this.#blocks.append(head, block.words[at + 1]!, block.words, at + wordsAhead);
-    this.#putFirst(block.words[at + 1]!, newPlace);
+    const newPlace = this.#blocks.append(
+      head,
+      block.words[word + 1]!,
+      block.words,
+      word + wordsAhead,
+    );
+    this.#putFirst(block.words[word + 1]!, newPlace);
     const [from, to] = [this.numbersAt(place), this.numbersAt(newPlace)];
     const numbers = this.numbers(newPlace);
     for (let i = 0; i < numbersPerRecord; i++) numbers[to + i] = block.numbers[from + i]!;
@@ -90,8 +95,8 @@ export class ChildTable {
 
   name(place: number): string {
     const { words, bytes } = this.#blocks.at(place);
-    const at = wordOf(place);
-    return readName(bytes, (at + wordsAhead) * 4, words[at + 2]!);
+    const word = wordOf(place);
+    return readName(bytes, (word + wordsAhead) * 4, words[word + 2]!);
   }
 
   /**
@@ -153,11 +158,13 @@ export class ChildTable {
     const parent = this.#buckets.add();
     const place = this.#buckets.first(parent);
     this.#buckets.setFirst(parent, -1);
-    this.#share(place);
+    this.#redistribute(place);
   }
 
-  /** Puts each record of a former bucket, from its first one on, into its new bucket. */
-  #share(place: number): void {
+  /**
+   * Puts the records of a former bucket into their buckets, beginning with the record at `place`.
+   */
+  #redistribute(place: number): void {
     while (place !== -1) {
       const { words } = this.#blocks.at(place);
       const next = words[wordOf(place)]!;

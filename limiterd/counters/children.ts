@@ -1,7 +1,8 @@
 /**
- * The children of one template, up to a million. A child is a record in a table, not an object. Its
- * counter is checked out when a request uses it, and checked in at the end of that message or when
- * its last request ends. So the garbage collector only visits counters with requests in flight.
+ * The children of one template, up to a million. A child is a record in a table, not an object.
+ * When a request uses a child, its record is checked out as a `Counter`; the counter is checked in
+ * at the end of the message, or when its last request ends. So the garbage collector only visits
+ * counters with requests in flight.
  */
 
 import type { Walk } from "./child-blocks.js";
@@ -229,7 +230,10 @@ export class CounterPool {
   /** The number of children, including retired ones that aren't processed yet. */
   size = 0;
   readonly names: NameReader;
-  /** Counters that were checked out, or whose last request ended, since the last reclaim. */
+  /**
+   * Counters that the next reclaim may check in: they were checked out, or their last request
+   * ended.
+   */
   readonly released: Counter[] = [];
   /** The templates with dirty children, each once. */
   dirty: ChildCounters[] = [];
@@ -250,7 +254,7 @@ export class CounterPool {
   }
 }
 
-/** The counters of one template's children that are checked out, each at a position of its own. */
+/** The checked-out counters of one template's children, each at its own position. */
 export class CheckedOutCounters {
   readonly #counters: (Counter | null)[] = [];
   readonly #freePositions: number[] = [];

@@ -12,10 +12,12 @@ const fieldsPerHalf = 5;
 const numbersPerHalf = 3;
 
 export class CountedLog {
-  /** Whether counts are dropped because the store fails and too much is waiting. */
+  /** Whether counts are dropped, because the store fails and too many batches wait. */
   paused = false;
   size = 0;
-  /** The counters by index of the half. Entries from `size` on are from an earlier batch. */
+  /**
+   * The counters of the halves, by index. Entries from `size` on are left from an earlier batch.
+   */
   readonly #counters: Counter[] = [];
   #numbers = new Float64Array(1024 * numbersPerHalf);
   /** The number of the batch: a counter's index is valid for one batch. */
@@ -24,21 +26,21 @@ export class CountedLog {
   /** `startMs`: the start of the half. Negative requests take back. */
   add(counter: Counter, startMs: number, requests: number, tokens: number): void {
     if (this.paused) return;
-    const loggedNumber = counter.loggedAt * numbersPerHalf;
-    if (counter.loggedBatch === this.#batch && this.#numbers[loggedNumber] === startMs) {
-      this.#numbers[loggedNumber + 1]! += requests;
+    const logged = counter.loggedAt * numbersPerHalf;
+    if (counter.loggedBatch === this.#batch && this.#numbers[logged] === startMs) {
+      this.#numbers[logged + 1]! += requests;
       // Costs in pico-dollars may add up to more than an integer holds.
-      this.#numbers[loggedNumber + 2] = Math.min(
-        this.#numbers[loggedNumber + 2]! + tokens,
+      this.#numbers[logged + 2] = Math.min(
+        this.#numbers[logged + 2]! + tokens,
         Number.MAX_SAFE_INTEGER,
       );
       return;
     }
-    const at = this.size * numbersPerHalf;
-    if (at === this.#numbers.length) this.#enlarge();
-    this.#numbers[at] = startMs;
-    this.#numbers[at + 1] = requests;
-    this.#numbers[at + 2] = tokens;
+    const first = this.size * numbersPerHalf;
+    if (first === this.#numbers.length) this.#enlarge();
+    this.#numbers[first] = startMs;
+    this.#numbers[first + 1] = requests;
+    this.#numbers[first + 2] = tokens;
     this.#counters[this.size] = counter;
     counter.loggedBatch = this.#batch;
     counter.loggedAt = this.size++;
@@ -50,13 +52,13 @@ export class CountedLog {
     let lastRule: Rule | null = null;
     for (let i = 0; i < this.size; i++) {
       const { rule, child } = this.#counters[i]!;
-      const at = i * numbersPerHalf;
+      const first = i * numbersPerHalf;
       fields.push(
         rule === lastRule ? null : rule.id,
         child,
-        this.#numbers[at]! / rule.periodMs,
-        this.#numbers[at + 1],
-        this.#numbers[at + 2],
+        this.#numbers[first]! / rule.periodMs,
+        this.#numbers[first + 1],
+        this.#numbers[first + 2],
       );
       lastRule = rule;
     }
@@ -84,7 +86,8 @@ export interface BatchCount {
 }
 
 /**
- * A rule's id also applies to the following halves without one. Null for what `take` never made.
+ * Reads what `take` returned; null for anything else. A half without a rule id has that of the half
+ * before it.
  */
 export function countedFromStored(fields: readonly unknown[]): BatchCount[] | null {
   if (fields.length % fieldsPerHalf !== 0) return null;

@@ -71,17 +71,17 @@ export class Rule {
   /** Caps may be edited in place; everything else is the rule's identity. */
   definition: RuleDefinition;
   readonly periodMs: number;
-  /** What its windows count beside requests; null: tokens. */
+  /** What its windows count beside requests; null for tokens. */
   readonly measure: Measure | null;
   /** When it counts and refuses; null: always. */
   readonly hours: ActiveHours | null;
   /**
-   * How many resets of all rules have been applied to it; `ownUnread` until its own window is
-   * loaded.
+   * How many resets of all rules have been applied to it; `ownUnread` until its own counter's
+   * window is loaded.
    */
   resets: number;
   #own: Counter | null = null;
-  /** Null: only this host counts. */
+  /** Its counters' shares of those of all hosts; null if only this host counts. */
   shares: RuleShares | null = null;
   /**
    * The windows of the rule's caps on measures. A part has the rule's subject, and its cap as
@@ -89,12 +89,12 @@ export class Rule {
    */
   parts: readonly Rule[] = noParts;
   /**
-   * A template without caps, not listed, that counts what each child uses of a shared cap: for a
-   * template's children their children, for a provider or model the first segments of paths. Null
-   * unless the rule has shares.
+   * A hidden template without caps that counts what each child uses of a shared cap; null unless
+   * the rule has `childShares`. Its children are those of the rule's path, those of each child of a
+   * template, or for a provider or model the first segments of paths.
    */
   tenants: Rule | null = null;
-  /** The shared caps, if this is a rule's `tenants`; null for all other rules. */
+  /** The shared caps if this rule is the `tenants` of another one; else null. */
   sharing: SharedCaps | null = null;
   readonly id: string;
   source: RuleSource;
@@ -159,7 +159,7 @@ export class Rule {
     return this.#own;
   }
 
-  /** As `own`, but null while the counter is unused and has no counts. */
+  /** As `own`, but doesn't make the counter: null while it has no counts. */
   get counted(): Counter | null {
     return this.#own;
   }
@@ -249,7 +249,7 @@ export class Counter {
   place = -1;
   /** Whether it has changed since the last snapshot took it. */
   dirty = false;
-  /** Its index in a batch's log of counts, and that batch. */
+  /** Its index in the `CountedLog`, and the batch in which that index is valid. */
   loggedAt = 0;
   loggedBatch = 0;
   /**
@@ -257,9 +257,9 @@ export class Counter {
    * restored.
    */
   restoredLsn: number;
-  /** The position of a child's counter in `CheckedOutCounters`; −1 if it isn't there. */
+  /** A child's position in `CheckedOutCounters`; −1 if it isn't checked out. */
   position = -1;
-  /** Read it through `shareOf`. `shareFrom`: the shares it belongs to, which may be replaced. */
+  /** A cache of `shareOf`: the share, and the rule's shares from which it was taken. */
   share: CounterShare | null = null;
   shareFrom: RuleShares | null = null;
 
@@ -291,8 +291,8 @@ export function capsAt(
 }
 
 /**
- * The caps that apply to a counter now. Hosts that share it go by the engine's clock, so that a
- * raise ends on all of them at the same moment.
+ * The caps that apply to a counter now. If hosts share it, the engine's clock decides which raises
+ * apply, so that a raise ends on all hosts at the same moment.
  */
 export function capsOf(counter: Counter, nowMs: number): ReturnType<typeof capsAt> {
   const { rule, child } = counter;
@@ -313,7 +313,8 @@ export function shareOf(counter: Counter): CounterShare | null {
 }
 
 /**
- * The counts that apply, of all hosts if shared, and their time. The window must be rolled to now.
+ * The counts that apply to a counter, and their time: those of all hosts if they share it. The
+ * window must be rolled to now.
  */
 export function countsOf(counter: Counter, nowMs: number): SharedView {
   const { rule, child, window, inFlight } = counter;
@@ -374,7 +375,7 @@ export interface ChildCounters {
   delete(place: number): void;
   /** Whether this very counter is checked out here. */
   isCheckedOut(counter: Counter): boolean;
-  /** Notes that a counter has no request in flight: the next reclaim checks it in. */
+  /** Call when a counter's last request has ended: the next reclaim checks it in. */
   released(counter: Counter): void;
   /** Checks a counter in, unless it has a request in flight. */
   checkIn(counter: Counter): void;

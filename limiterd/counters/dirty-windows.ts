@@ -26,7 +26,9 @@ export class DirtyWindows {
   /** Rules' own counters that are dirty. */
   #counters: Counter[] = [];
 
-  /** `isCurrent`: whether the rule counts, after the last reset of all is applied to it. */
+  /**
+   * `isCurrent`: whether the rule is still in the book; applies the last reset of all rules to it.
+   */
   constructor(counterPool: CounterPool, isCurrent: (rule: Rule) => boolean) {
     this.#counterPool = counterPool;
     this.#isCurrent = isCurrent;
@@ -40,8 +42,8 @@ export class DirtyWindows {
   }
 
   /**
-   * The windows marked since the last call, each once, with its value when the generator yields it
-   * and without windows that no longer count by then. Null if there are none.
+   * The windows marked since the last call, each once; null if there are none. A window is read
+   * when the generator yields it. Windows that don't count any more by then are left out.
    */
   take(): Generator<DirtyWindow> | null {
     const { dirty } = this.#counterPool;
@@ -67,8 +69,8 @@ export class DirtyWindows {
     for (const { children, places } of ofTemplates) {
       const { rule } = children;
       for (const place of places) {
-        // The children were deleted or reset meanwhile, so their entries in the store are stale and
-        // must stay so.
+        // The children were deleted or reset meanwhile: writing them would make stale entries of
+        // the store valid again.
         if (!this.#isCurrent(rule) || rule.children !== children) break;
         const { child, window } = children.readDirty(place);
         yield { ruleId: rule.id, child, window };

@@ -11,12 +11,10 @@ import {
   minShareDefault,
   shareOfChild,
 } from "../../shared/domain/child-shares.js";
+import { sharedCapsMax, sharersMax } from "../bounds.js";
 
 /** The name of the path itself among its children; no segment of a path has it. */
 export const pathItself = ".";
-
-/** Further children have the default weight and no guarantee until others have left. */
-const sharersMax = 1000;
 
 /** For rules without a window: how long a child wants slots after it has asked for one. */
 export const slotWantMs = 10_000;
@@ -28,8 +26,8 @@ const firstCost = 1;
 interface Sharer {
   readonly name: string;
   askedMs: number;
-  /** When the cap, or what others may claim of it, last refused a request of the child. */
-  shortMs: number;
+  /** When the cap, or what other children may claim of it, last refused a request of the child. */
+  refusedMs: number;
   /** Tokens, pico-dollars or requests, divided by its weight. */
   service: number;
   /** The moving average of what its requests cost; null before the first. */
@@ -42,35 +40,37 @@ interface SharedCapPorts {
   readonly wantMs: number;
   /** The child's requests in flight. */
   readonly running: (name: string) => number;
-  /** What these hold of a hard cap; 0 of any other. */
+  /** What the child's requests in flight hold of a hard cap; 0 of any other. */
   readonly held: (name: string) => number;
-  /** Whether service is counted in requests: then nothing is added at their end. */
-  readonly inRequests: () => boolean;
+  /** Whether service is counted in requests, when they begin, instead of in tokens or cost. */
+  readonly countsRequests: () => boolean;
 }
 
 /** A child with what it may claim, in units of the cap. */
 interface Claim {
   readonly name: string;
   readonly floor: number;
-  /** What is kept for it: its floor, or its whole share after a refusal. */
+  /** What is kept for it: its floor, or its whole part after a refusal. */
   readonly claimed: number;
 }
 
 export interface DividedCap {
   readonly cap: number;
-  /** Whether the request waits or can wait, so that the order decides instead of the weights. */
-  readonly waits: boolean;
-  /** Whether it runs already, so that those that wait claim their parts of a hard cap. */
-  readonly isRunning?: boolean;
+  /**
+   * The asking request. For one that waits or can wait, the order of waiting requests decides
+   * instead of the weights. Against one that runs already and asks for more of a hard cap, children
+   * with waiting requests claim their parts, too.
+   */
+  readonly request: "new" | "waiting" | "running";
 }
 
 /** How a cap is divided at a moment. */
 interface Division {
   /** Up to its floor, the asking child is admitted if the cap has room. */
   readonly floor: number;
-  /** Up to its part, only the floors of others are kept for them. */
-  readonly own: number;
-  /** What is kept for others. */
+  /** Up to its part, only the floors of other children are kept for them. */
+  readonly part: number;
+  /** What is kept for other children. */
   readonly claims: readonly Claim[];
 }
 
@@ -83,9 +83,9 @@ export class SharedCap {
   /** The moving average of what requests of all children cost; null before the first. */
   #meanCost: number | null = null;
   /** The last refusal of any child. */
-  #shortMs = Number.NEGATIVE_INFINITY;
-  /** Whether the last refusal was for what others may claim, so that these may be admitted. */
-  isKeptForOthers = false;
+  #refusedMs = Number.NEGATIVE_INFINITY;
+  /** Whether only a share caused the last refusal, so that other children may be admitted. */
+  isLastRefusalByShare = false;
   #prunedMs = Number.NEGATIVE_INFINITY;
   /** The service that waiting children of lower priorities have been passed over for. */
   #owedToLower = 0;
@@ -103,29 +103,32 @@ export class SharedCap {
     return true;
   }
 
-  /**
-   * Notes that a child asks for a part of the cap. `isShort`: it didn't get it, and doesn't wait.
-   */
-  asked(name: string, nowMs: number, isShort: boolean): void {
+  /** Notes that a child asks for a part of the cap. */
+  noteRequest(name: string, nowMs: number): void {
+    const sharer = this.#sharer(name, nowMs);
+    if (sharer !== undefined) sharer.askedMs = nowMs;
+  }
+
+  /** Notes that a child asks for a part of the cap, doesn't get it, and doesn't wait. */
+  noteRefusal(name: string, nowMs: number): void {
     const sharer = this.#sharer(name, nowMs);
     if (sharer === undefined) return;
     sharer.askedMs = nowMs;
-    if (!isShort) return;
-    sharer.shortMs = nowMs;
-    this.#shortMs = nowMs;
+    sharer.refusedMs = nowMs;
+    this.#refusedMs = nowMs;
   }
 
   /**
-   * Call before a child asks: one of which no request waits starts at the least service of those
-   * that wait, with no credit for its absence; if none wait, at the most of all, so that none has a
-   * debt.
+   * Call before a child asks. If none of its requests waits, it starts at the least service of the
+   * children that wait, so that its absence gives it no credit; if none wait, at the most service
+   * of all, so that no child has a debt.
    */
-  returns(name: string, nowMs: number): void {
+  dropCredit(name: string, nowMs: number): void {
     const sharer = this.#sharer(name, nowMs);
     // Other shares change the services that are compared below.
     this.#currentShares();
     if (sharer === undefined || this.#waiting.has(sharer)) return;
-    sharer.service += Math.max(0, this.#level() - this.#serviceOf(sharer));
+    sharer.service += Math.max(0, this.#startService() - this.#serviceOf(sharer));
   }
 
   /** Adds what a request of the child has used; until it ends, its probable cost is reserved. */
@@ -136,8 +139,8 @@ export class SharedCap {
     this.#most = Math.max(this.#most, sharer.service);
     // What is taken back was no request's cost.
     if (amount <= 0) return;
-    sharer.meanCost = movedTo(sharer.meanCost, amount);
-    this.#meanCost = movedTo(this.#meanCost, amount);
+    sharer.meanCost = movedMean(sharer.meanCost, amount);
+    this.#meanCost = movedMean(this.#meanCost, amount);
   }
 
   /** The weighted service of a child, with what its requests in flight will probably cost. */
@@ -146,45 +149,44 @@ export class SharedCap {
     return sharer === undefined ? 0 : this.#serviceOf(sharer);
   }
 
-  /** What the requests in flight of a child will probably cost; null: of all children. */
-  reservedBy(name: string | null): number {
-    if (name !== null) {
-      const sharer = this.#sharers.get(name);
-      return sharer === undefined ? 0 : this.#reservedBy(sharer);
-    }
+  /** What the requests in flight of a child will probably cost. */
+  reservedBy(name: string): number {
+    const sharer = this.#sharers.get(name);
+    return sharer === undefined ? 0 : this.#reservedBy(sharer);
+  }
+
+  /** As `reservedBy`, of all children. */
+  reservedByAll(): number {
     let sum = 0;
     for (const sharer of this.#sharers.values()) sum += this.#reservedBy(sharer);
     return sum;
   }
 
   /** How a cap is divided when a child asks; null: nothing is kept for others. */
-  divide(
-    name: string,
-    { cap, waits, isRunning = false }: DividedCap,
-    nowMs: number,
-  ): Division | null {
+  divide(name: string, { cap, request }: DividedCap, nowMs: number): Division | null {
     const shares = this.#currentShares();
+    const isRunning = request === "running";
     const isContended =
-      this.#isRecent(this.#shortMs, nowMs) || (isRunning && this.#waiting.size > 0);
+      this.#isRecent(this.#refusedMs, nowMs) || (isRunning && this.#waiting.size > 0);
     if (!isContended && !this.#floorsExist) return null;
-    const byWeight = isContended && !waits;
-    const sharers: Contender[] = [{ name, ...this.#shareOf(name), isShort: true }];
+    const byWeight = isContended && request !== "waiting";
+    const sharers: Contender[] = [{ name, ...this.#shareOf(name), wantsMore: true }];
     for (const sharer of this.#sharers.values()) {
       if (sharer.name === name || !this.#wants(sharer, nowMs)) continue;
-      const isShort =
+      const wantsMore =
         byWeight &&
-        (this.#isRecent(sharer.shortMs, nowMs) || (isRunning && this.#waiting.has(sharer)));
-      sharers.push({ name: sharer.name, ...this.#shareOf(sharer.name), isShort });
+        (this.#isRecent(sharer.refusedMs, nowMs) || (isRunning && this.#waiting.has(sharer)));
+      sharers.push({ name: sharer.name, ...this.#shareOf(sharer.name), wantsMore });
     }
     const parts = byWeight
       ? entitlements(cap, sharers, shares.min_share ?? minShareDefault)
       : sharers.map(({ floor }) => floor * cap);
-    const claims = sharers.flatMap(({ name: other, floor, isShort }, i): Claim[] => {
-      const claimed = isShort ? parts[i]! : floor * cap;
+    const claims = sharers.flatMap(({ name: other, floor, wantsMore }, i): Claim[] => {
+      const claimed = wantsMore ? parts[i]! : floor * cap;
       return i === 0 || claimed === 0 ? [] : [{ name: other, floor: floor * cap, claimed }];
     });
     if (claims.length === 0) return null;
-    return { floor: sharers[0]!.floor * cap, own: parts[0]!, claims };
+    return { floor: sharers[0]!.floor * cap, part: parts[0]!, claims };
   }
 
   /** What a child may have of the cap if all that want it now want as much as they can get. */
@@ -199,7 +201,7 @@ export class SharedCap {
     const contenders = [{ name }, ...wanting].map((child) => ({
       name: child.name,
       ...this.#shareOf(child.name),
-      isShort: true,
+      wantsMore: true,
     }));
     const minShare = this.#ports.shares().min_share ?? minShareDefault;
     return {
@@ -209,8 +211,8 @@ export class SharedCap {
     };
   }
 
-  /** The child has a first waiter. */
-  joins(name: string): void {
+  /** Call when the first request of the child waits. */
+  startWaiting(name: string): void {
     const sharer = this.#sharer(name);
     if (sharer !== undefined) this.#waiting.add(sharer);
   }
@@ -220,17 +222,17 @@ export class SharedCap {
     return sharer !== undefined && this.#waiting.has(sharer);
   }
 
-  /** The child has no waiter left. */
-  leaves(name: string): void {
+  /** Call when no request of the child waits any more. */
+  stopWaiting(name: string): void {
     const sharer = this.#sharers.get(name);
     if (sharer !== undefined) this.#waiting.delete(sharer);
   }
 
   /**
-   * The waiting children, the next one first: those of the highest priority by least service, and
-   * before them the others once they have been passed over for their minimum.
+   * The waiting children, the next one first: those of the highest priority by least service. The
+   * others come first once they have been passed over for their minimum.
    */
-  *inOrder(): Generator<string, void> {
+  *waitingInOrder(): Generator<string, void> {
     const waiting = this.#viewsOfWaiting();
     const top = highest(waiting);
     const isLowerFirst = waiting.some(
@@ -245,34 +247,33 @@ export class SharedCap {
     for (const sharer of waiting) if (first === null || compare(sharer, first) < 0) first = sharer;
     if (first === null) return;
     yield first.name;
-    // Mostly nobody asks for more than the first, and there may be a thousand.
+    // Sorted only if the caller needs more than the first: there may be a thousand.
     for (const sharer of waiting.toSorted(compare)) if (sharer !== first) yield sharer.name;
   }
 
   /**
-   * How many requests of another waiting child come before the request with this number, from 1, of
-   * a child; undefined if they aren't remembered.
+   * How many requests of the waiting child `other` come before request `index` (from 1) of the
+   * child `name`; undefined if the cap doesn't remember `other`.
    */
-  ahead(name: string, index: number, other: string): number | undefined {
-    const b = this.#sharers.get(other);
-    if (b === undefined) return undefined;
-    const a = this.#sharers.get(name);
-    const [shareA, shareB] = [this.#shareOf(name), this.#shareOf(other)];
-    if (shareA.priority !== shareB.priority)
-      return shareA.priority < shareB.priority ? Number.POSITIVE_INFINITY : 0;
-    const inRequests = this.#ports.inRequests();
-    const service = a === undefined ? 0 : this.#serviceOf(a);
-    const isWaiting = a !== undefined && this.#waiting.has(a);
-    const begin = isWaiting ? service : Math.max(service, this.#level());
-    const before =
-      begin +
-      ((index - 1) * (inRequests ? 1 : this.#costOf(a))) / shareA.weight -
-      this.#serviceOf(b);
-    return Math.max(0, Math.ceil((before * shareB.weight) / (inRequests ? 1 : this.#costOf(b))));
+  countAhead(name: string, index: number, other: string): number | undefined {
+    const otherSharer = this.#sharers.get(other);
+    if (otherSharer === undefined) return undefined;
+    const sharer = this.#sharers.get(name);
+    const [share, otherShare] = [this.#shareOf(name), this.#shareOf(other)];
+    if (share.priority !== otherShare.priority)
+      return share.priority < otherShare.priority ? Number.POSITIVE_INFINITY : 0;
+    const countsRequests = this.#ports.countsRequests();
+    const costOf = (of: Sharer | undefined): number => (countsRequests ? 1 : this.#costOf(of));
+    const service = sharer === undefined ? 0 : this.#serviceOf(sharer);
+    const isWaiting = sharer !== undefined && this.#waiting.has(sharer);
+    const firstService = isWaiting ? service : Math.max(service, this.#startService());
+    const turnService = firstService + ((index - 1) * costOf(sharer)) / share.weight;
+    const lead = turnService - this.#serviceOf(otherSharer);
+    return Math.max(0, Math.ceil((lead * otherShare.weight) / costOf(otherSharer)));
   }
 
-  /** A waiter of the child is admitted: call it before its slot is taken. */
-  admitted(name: string): void {
+  /** Call when a waiting request of the child is admitted, before its slot is taken. */
+  noteAdmitted(name: string): void {
     const sharer = this.#sharers.get(name);
     const waiting = this.#viewsOfWaiting();
     const top = highest(waiting);
@@ -292,11 +293,14 @@ export class SharedCap {
     const sharer = this.#sharers.get(name);
     return (
       (sharer === undefined || !this.#waiting.has(sharer)) &&
-      used + 1 <= whole(this.#shareOf(name).floor * cap)
+      used + 1 <= wholeUnits(this.#shareOf(name).floor * cap)
     );
   }
 
-  /** Other shares than before: all children start at one service, with no debt for the old ones. */
+  /**
+   * The shares now. After a change all children start at the same service, so that none has a debt
+   * from the former shares.
+   */
   #currentShares(): ChildShares {
     const shares = this.#ports.shares();
     const before = this.#readShares;
@@ -326,7 +330,7 @@ export class SharedCap {
 
   /** 0 if service is counted in requests, which are counted when they begin. */
   #reservedBy(sharer: Sharer): number {
-    if (this.#ports.inRequests()) return 0;
+    if (this.#ports.countsRequests()) return 0;
     const running = this.#ports.running(sharer.name);
     return running === 0
       ? 0
@@ -338,8 +342,8 @@ export class SharedCap {
     return sharer?.meanCost ?? this.#meanCost ?? firstCost;
   }
 
-  /** The service at which a child starts. */
-  #level(): number {
+  /** The service at which a new or returning child starts. */
+  #startService(): number {
     if (this.#waiting.size === 0) return this.#most;
     let least = Number.POSITIVE_INFINITY;
     for (const sharer of this.#waiting) least = Math.min(least, this.#serviceOf(sharer));
@@ -354,7 +358,7 @@ export class SharedCap {
     return this.#waiting.has(sharer) || this.#isRecent(sharer.askedMs, nowMs);
   }
 
-  /** Either way, because the clock may have been set back. */
+  /** Compares the distance, because the clock may have been set back. */
   #isRecent(atMs: number, nowMs: number): boolean {
     return Math.abs(nowMs - atMs) < this.#ports.wantMs;
   }
@@ -363,7 +367,10 @@ export class SharedCap {
     return shareOfChild(this.#ports.shares(), name);
   }
 
-  /** Undefined at the bound of sharers; with `nowMs`, after those that want nothing have gone. */
+  /**
+   * Finds or adds a child; undefined at the bound of sharers. With `nowMs`, children that no longer
+   * want the cap make room.
+   */
   #sharer(name: string, nowMs?: number): Sharer | undefined {
     const existing = this.#sharers.get(name);
     if (existing !== undefined) return existing;
@@ -372,8 +379,8 @@ export class SharedCap {
     const sharer: Sharer = {
       name,
       askedMs: Number.NEGATIVE_INFINITY,
-      shortMs: Number.NEGATIVE_INFINITY,
-      service: this.#level(),
+      refusedMs: Number.NEGATIVE_INFINITY,
+      service: this.#startService(),
       meanCost: null,
     };
     this.#sharers.set(name, sharer);
@@ -388,10 +395,10 @@ export class SharedCap {
   }
 }
 
-/** The weight of the last request in a mean: its last ten make up nine tenths of it. */
+/** The weight of the last request in a moving mean: the last ten make up nine tenths of it. */
 const lastWeight = 0.2;
 
-function movedTo(mean: number | null, amount: number): number {
+function movedMean(mean: number | null, amount: number): number {
   return mean === null ? amount : (1 - lastWeight) * mean + lastWeight * amount;
 }
 
@@ -405,14 +412,15 @@ interface WaitingSharer {
 
 interface Contender extends Required<ChildShare> {
   readonly name: string;
-  /** Whether it wants more than it gets; the first is the one that asks. */
-  readonly isShort: boolean;
+  /** Whether it wants more than it gets. */
+  readonly wantsMore: boolean;
 }
 
 /**
- * What each of the contenders may have of a cap; the sum is the cap. Those below the highest
- * priority that is short have their floors, and by weight `minShare` of what all floors leave. The
- * others divide the rest by weight, and none gets less than its floor.
+ * What each of the contenders may have of a cap; the sum is the cap. Let the top priority be the
+ * highest of a contender that wants more than it gets. Contenders below it get their floors, and
+ * divide `minShare` of what all floors leave by weight. The others divide the rest by weight, and
+ * none gets less than its floor.
  */
 export function entitlements(
   cap: number,
@@ -420,7 +428,7 @@ export function entitlements(
   minShare: number,
 ): readonly number[] {
   let top = Number.NEGATIVE_INFINITY;
-  for (const { isShort, priority } of contenders) if (isShort && priority > top) top = priority;
+  for (const { wantsMore, priority } of contenders) if (wantsMore && priority > top) top = priority;
   const lower = contenders.filter(({ priority }) => priority < top);
   const unreserved = Math.max(0, 1 - sumOf(contenders, ({ floor }) => floor));
   const lowerWeight = sumOf(lower, ({ weight }) => weight);
@@ -436,7 +444,7 @@ export function entitlements(
   );
 }
 
-/** The part for each weight of 1 with which parts that are at least floors add up to `total`. */
+/** The part per unit of weight at which all parts, none below its floor, add up to `total`. */
 function waterLevel(total: number, cap: number, contenders: readonly Contender[]): number {
   let open = contenders;
   let rest = total;
@@ -468,19 +476,16 @@ function hasFloors({ children }: ChildShares): boolean {
 }
 
 /** Rounds down to whole requests or slots, although 0.29 × 100 isn't quite 29. */
-export function whole(part: number): number {
+export function wholeUnits(part: number): number {
   return Math.floor(part + 1e-9);
 }
-
-/** The remembered caps of a template's children; others are first come, first served. */
-const sharedCapsMax = 10_000;
 
 /** The caps that children share: that of a rule, or that of each child of a template. */
 export class SharedCaps {
   readonly #ports: SharedCapPorts;
   readonly #caps = new Map<string, SharedCap>();
 
-  /** `running`: the requests in flight of a child, by its name among all of them. */
+  /** The ports get names of children with those of their caps (`sharerName`). */
   constructor(ports: SharedCapPorts) {
     this.#ports = ports;
   }
@@ -490,8 +495,11 @@ export class SharedCaps {
     return this.#caps.get(child);
   }
 
-  /** As `find`, made if needed; undefined if there are too many, at `nowMs` that are in use. */
-  of(child: string, nowMs?: number): SharedCap | undefined {
+  /**
+   * As `find`, but makes the cap; undefined at the bound. With `nowMs`, caps that no child wants
+   * make room.
+   */
+  findOrMake(child: string, nowMs?: number): SharedCap | undefined {
     const existing = this.#caps.get(child);
     if (existing !== undefined) return existing;
     if (this.#caps.size >= sharedCapsMax && nowMs !== undefined)
@@ -507,14 +515,14 @@ export class SharedCaps {
     return cap;
   }
 
-  /** Notes admitted requests of a child, by its name among all of them; −1: one is withdrawn. */
-  counted(child: string, requests: number): void {
-    if (this.#ports.inRequests()) this.#charge(child, requests);
+  /** Adds admitted requests of a child (`sharerName`); −1 takes one back. */
+  addRequests(child: string, requests: number): void {
+    if (this.#ports.countsRequests()) this.#charge(child, requests);
   }
 
-  /** As `counted`, for tokens or cost at a settle. */
-  used(child: string, amount: number): void {
-    if (!this.#ports.inRequests()) this.#charge(child, amount);
+  /** As `addRequests`, for tokens or cost at a settle. */
+  addUse(child: string, amount: number): void {
+    if (!this.#ports.countsRequests()) this.#charge(child, amount);
   }
 
   #charge(child: string, amount: number): void {

@@ -1,12 +1,12 @@
 /**
- * Loads windows lazily after a start, because there may be a million: each when it is first needed,
- * the others in slices once the daemon answers requests (`lifecycle/load-unread.ts`). Until all are
- * in memory, a window that isn't there may still be in the store.
+ * Loads windows lazily after a start, because there may be a million: a window when it is first
+ * needed, and the rest in slices once the daemon answers requests (`lifecycle/load-unread.ts`).
+ * Until all are loaded, a window that isn't in memory may be in the store.
  */
 import type { Rule } from "./counter.js";
 import { type StoredWindow, splitWindowKey, windowKey } from "./window.js";
 
-/** The rule book. */
+/** The part of the rule book that loading needs. */
 interface Rules {
   readonly ruleSet: {
     /** A rule or a part of one. */
@@ -28,8 +28,8 @@ export class UnreadWindows {
   }
 
   /**
-   * The stored window of a rule (`child` empty) or a child, if the rule still counts it, or null.
-   * Every reset is applied to the rule.
+   * The stored window of a rule (`child` empty) or of a child; null if there is none, or if it is
+   * stale. Every reset must be applied to the rule.
    */
   find(rule: Rule, child: string): StoredWindow | null {
     const window = this.#read(windowKey(rule.id, child));
@@ -67,7 +67,7 @@ export function loadWindow(book: Rules, key: string, window: StoredWindow): bool
   return true;
 }
 
-/** Whether the rule was made or reset since. */
+/** Whether the rule was made or reset after the window was stored. */
 function isStale({ sinceLsn }: Rule, { lsn }: StoredWindow): boolean {
   return lsn <= sinceLsn;
 }

@@ -1,13 +1,13 @@
 /**
- * The sliding-window estimate: two counts per dimension, of the current period and of the one
- * before it, aligned to the epoch, and the exact arithmetic of estimate and wait. Not here: caps,
- * rules and clocks.
+ * Sliding windows: a window has counts of the current period and of the one before it (its two
+ * halves), aligned to the epoch. Here are the exact arithmetic of the sliding estimate, and of the
+ * wait until there is room. Not here: caps, rules and clocks.
  */
 import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
 import { isMoment } from "../../shared/time.js";
 
-/** Requests and tokens of one counter; both dimensions have the same period and bounds. */
+/** The counts of one counter, requests and tokens, in both halves. */
 export interface Window {
   startMs: number;
   previousRequests: number;
@@ -30,7 +30,7 @@ export interface CounterShare {
   waitOfClaim(own: Window, needs: ClaimNeeds, nowMs: number): number;
   /** What this host may still use of a hard cap, including what its requests hold. */
   leftOfClaim(own: Window, nowMs: number): number;
-  /** Whether a gauge with this many requests of this host in flight is full. */
+  /** Whether a gauge is full, of which this host has so many requests in flight. */
   isFull(inFlight: number, cap: number): boolean;
   /** The engine's time; `ownNowMs` while it isn't known. */
   timeMs(ownNowMs: number): number;
@@ -48,21 +48,24 @@ export interface CounterShare {
   view(own: Window, inFlight: number, nowMs: number): SharedView;
 }
 
-/** What a request needs of a hard cap at least, and wants, beside what running requests hold. */
+/**
+ * What a request needs of a hard cap at least, what it wants, and what running requests hold
+ * (`held`).
+ */
 export interface ClaimNeeds {
   readonly held: number;
   readonly need: number;
   readonly want: number;
 }
 
-/** The shares of one rule, by child; empty for its own counter. */
+/** The shares of one rule's counters, by child; "" for the rule's own counter. */
 export interface RuleShares {
   /** The share, made if needed. */
   of(child: string, own: Window): CounterShare;
   /** The share, if it exists. */
   find(child: string): CounterShare | null;
   delete(child: string): void;
-  /** Starts over after a reset of the rule. */
+  /** Starts again after a reset of the rule. */
   reset(): void;
 }
 
@@ -73,8 +76,8 @@ export interface SharedView {
 }
 
 /**
- * Up to this product, two bits below 2^53, rounding the quotient of two integers to a double
- * doesn't cross an integer.
+ * Up to this product of integers, two bits below 2^53, its quotient by an integer is exact enough:
+ * rounding it to a double never reaches the next integer.
  */
 const exactQuotientMax = 2 ** 51;
 
@@ -103,9 +106,9 @@ function alignedStart(periodMs: number, nowMs: number): number {
 }
 
 /**
- * Rolls a window to `nowMs`: one period later, current becomes previous; later than that, both are
- * 0. A clock step back within a period leaves the window unchanged; a larger one moves the bounds
- * back. Neither loses a count.
+ * Rolls a window to `nowMs`. In the next period, the current counts become the previous ones;
+ * later, both are 0. If the clock was set back by less than a period, the window stays as it is; if
+ * by more, its bounds move back with the clock. No counts are lost.
  */
 export function rollWindow(window: Window, periodMs: number, nowMs: number): void {
   const ageMs = nowMs - window.startMs;
@@ -131,7 +134,7 @@ export function halfOf({ startMs }: Window, periodMs: number, atMs: number): num
   return atMs >= startMs - periodMs ? startMs - periodMs : null;
 }
 
-/** Adds to the half with this start, which `halfOf` has returned. */
+/** Adds to the half that begins at `startMs` (see `halfOf`). */
 export function addCounts(window: Window, startMs: number, requests: number, tokens: number): void {
   if (startMs === window.startMs) {
     window.currentRequests = clampCount(window.currentRequests + requests);
@@ -143,14 +146,14 @@ export function addCounts(window: Window, startMs: number, requests: number, tok
 }
 
 /**
- * Counts stay safe integers: they stop at 2^53 − 1, above every cap, and at 0 when a request is
- * withdrawn that a reset has cleared.
+ * Counts stay safe integers: they stop at 2^53 − 1, above every cap. They stop at 0 if a request is
+ * taken back that a reset has already cleared.
  */
 function clampCount(count: number): number {
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.max(count, 0);
 }
 
-/** Milliseconds of the previous window that still count at `nowMs`. */
+/** Milliseconds of the previous half that still count at `nowMs`. */
 function remainingMs(window: Window, periodMs: number, nowMs: number): number {
   const msLeft = window.startMs + periodMs - nowMs;
   return Math.min(msLeft, periodMs);
@@ -216,10 +219,10 @@ export function waitForTokens(
 }
 
 /**
- * Whole seconds until the first estimate reaches its cap if the counts of the current half continue
- * at their pace. Null if no estimate reaches its cap, or if one has already. Before a quarter of
- * the half or a minute has passed, the pace is that of the estimate. A null cap is no cap. The
- * window must be rolled to `nowMs`.
+ * Whole seconds until one of the estimates reaches its cap if the counts of the current half
+ * continue at their pace. Null if none will, or if one has already. In the first minute or quarter
+ * of a half, the pace is that of the estimate instead. A null cap is no cap. The window must be
+ * rolled to `nowMs`.
  */
 export function secondsToCaps(
   window: Window,
@@ -320,8 +323,8 @@ export function windowKey(ruleId: string, child: string): string {
 
 /** The rule id and the child of a window's key. */
 export function splitWindowKey(key: string): { readonly ruleId: string; readonly child: string } {
-  const at = key.lastIndexOf("\n");
-  return { ruleId: key.slice(0, at), child: key.slice(at + 1) };
+  const separator = key.lastIndexOf("\n");
+  return { ruleId: key.slice(0, separator), child: key.slice(separator + 1) };
 }
 
 export function windowToStored(window: Omit<StoredWindow, "lsn">, lsn: number): readonly unknown[] {

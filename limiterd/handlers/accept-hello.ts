@@ -1,8 +1,9 @@
 /**
  * A hello names the peer that connects and the leases that a proxy still holds. Each lease takes
- * its slots again and, after a restart, is counted in the windows that lack it. During the
- * reconnect grace period after a restart the daemon welcomes no proxy until those of the last run
- * are back with their leases, or the period is over. Its timer is in `lifecycle/start-timers.ts`.
+ * its slots again; after a crash it is also counted in the windows that lack it. After a restart,
+ * there is a reconnect grace period: the daemon welcomes no proxy until all proxies of its last run
+ * have reconnected with their leases, or the period is over. Its timer is in
+ * `lifecycle/start-timers.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
@@ -10,9 +11,9 @@ import type { Hello, Hold, Lease, UnsupportedHello } from "../../shared/wire/mes
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
 import { recountLease } from "../rules/charge.js";
-import { withGauge } from "../rules/judge.js";
-import { matchPath, matchTarget } from "../rules/rule-book.js";
-import { hold, releaseAllLeases, releaseLease, releaseOrphan } from "../rules/slots.js";
+import { withUpstreamCounter } from "../rules/judge.js";
+import { pathCountersOf, targetCountersOf } from "../rules/rule-book.js";
+import { releaseAllLeases, releaseInterrupted, releaseLease, takeSlots } from "../rules/slots.js";
 import {
   type DaemonState,
   hasHardCaps,
@@ -47,7 +48,7 @@ export function acceptHello(
   if (peer.proxy === null) attachProxy(state, peer, proxy, nowMs);
   for (const lease of proxy.peer === peer ? message.leases : []) {
     if (peer.leases.get(lease.lease) !== undefined) return false;
-    holdAgain(state, { peer, proxy }, lease, nowMs);
+    restoreLease(state, { peer, proxy }, lease, nowMs);
   }
   peer.wireVersion = message.wireVersion;
   state.writer.counted();
@@ -73,7 +74,7 @@ export function holdLeases(
   for (const lease of leases) {
     const heldLease = peer.leases.get(lease.lease);
     if (heldLease !== undefined) releaseLease(peer, lease.lease, heldLease);
-    holdAgain(state, { peer, proxy, refusedBy: heldLease?.refusedBy }, lease, nowMs);
+    restoreLease(state, { peer, proxy, refusedBy: heldLease?.refusedBy }, lease, nowMs);
   }
   state.writer.counted();
   return true;
@@ -107,8 +108,7 @@ export function refuseVersion(
   state.onUnsupportedVersion(message);
   if (role !== "proxy" || proxyId === null) return false;
   peer.helloId = id;
-  // The reconnect grace period still waits for it: it may reconnect with a version that the daemon
-  // speaks.
+  // It stays in `expectedProxies`, because it may reconnect with a version that the daemon speaks.
   attachProxy(state, peer, state.proxies.get(proxyId, nowMs), nowMs);
   peer.role = "settler";
   peer.wireVersion = theirs;
@@ -123,11 +123,11 @@ function attachProxy(
 ): void {
   peer.proxy = proxy;
   proxy.seenAtMs = nowMs;
-  // The proxy has left the connection with the earlier hello, whichever is read first; the daemon
-  // hasn't noticed its end yet.
-  const other = proxy.peer;
-  if (other !== null && other.helloId > peer.helloId) return;
-  if (other !== null) releaseAllLeases(other);
+  // A proxy with two connections has left the one with the earlier hello, even if that hello is
+  // read last; the daemon just hasn't noticed the end of the connection yet.
+  const current = proxy.peer;
+  if (current !== null && current.helloId > peer.helloId) return;
+  if (current !== null) releaseAllLeases(current);
   proxy.peer = peer;
   // Write the proxy now, not with the next snapshot: after a crash, the next daemon waits for the
   // proxies in the store.
@@ -136,24 +136,24 @@ function attachProxy(
   else void writer.write([proxyChange(proxy, nowMs)]);
 }
 
-/** The proxy of a lease. After a crash the shadow rules that would refuse it aren't known. */
-interface Holding {
+/** Whose lease it is, and the shadow rules that would refuse it: unknown after a crash. */
+interface LeaseOwner {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
   readonly refusedBy?: readonly string[] | undefined;
 }
 
 /** Takes the slots of a lease again, and counts its request if a crash has lost the count. */
-function holdAgain(
+function restoreLease(
   state: DaemonState,
-  { peer, proxy, refusedBy }: Holding,
+  { peer, proxy, refusedBy }: LeaseOwner,
   lease: Lease,
   nowMs: number,
 ): void {
   const { book, settings } = state;
   const countedRequest = { userPath: lease.userPath, target: lease.target, refusedBy };
-  const pathCounters = matchPath(book, countedRequest, nowMs);
-  const targetCounters = matchTarget(book, countedRequest, nowMs);
+  const pathCounters = pathCountersOf(book, countedRequest, nowMs);
+  const targetCounters = targetCountersOf(book, countedRequest, nowMs);
   const upstream =
     lease.target === null ? null : (judgingUpstream(state)?.targetOf(lease.target, nowMs) ?? null);
   const {
@@ -166,9 +166,9 @@ function holdAgain(
     targetLsn,
     submission,
   } = lease;
-  const counters = [...withGauge(targetCounters, upstream), ...pathCounters];
-  if (!submission) hold(counters);
-  releaseOrphan(proxy, id);
+  const counters = [...withUpstreamCounter(targetCounters, upstream), ...pathCounters];
+  if (!submission) takeSlots(counters);
+  releaseInterrupted(proxy, id);
   peer.leases.set(id, {
     userPath,
     target,
@@ -211,8 +211,8 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
 }
 
 /**
- * Welcomes a proxy after its hello, or makes it wait for the others; the last expected proxy ends
- * the period.
+ * Welcomes a proxy after its hello. During the reconnect grace period it must wait for the other
+ * expected proxies; the last of them ends the period.
  */
 function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownProxy): void {
   state.expectedProxies?.delete(proxy.id);
@@ -220,7 +220,10 @@ function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownProxy): 
   else if (state.expectedProxies.size === 0) endReconnectGrace(state);
 }
 
-/** Welcomes all waiting proxies: the daemon answers admissions from now on. */
+/**
+ * Ends the reconnect grace period: welcomes all waiting proxies. From now on the daemon answers
+ * admissions.
+ */
 export function endReconnectGrace(state: DaemonState): void {
   if (state.expectedProxies === null) return;
   for (const id of state.expectedProxies) {

@@ -1,7 +1,7 @@
 /**
- * Applies a settle: releases its slots, charges the usage, and acknowledges it once the journal has
- * it. A settle that was applied before is only acknowledged. Not here: what rules' windows count of
- * it (`rules/charge.ts`).
+ * Applies a settle: frees its slots, charges its usage, and acknowledges it once it is in the
+ * journal. A settle that was applied before is only acknowledged. Not here: what the windows of
+ * rules count (`rules/charge.ts`).
  */
 
 import { addCost } from "../../shared/domain/money.js";
@@ -18,13 +18,13 @@ import {
   type Use,
   withTools,
 } from "../rules/charge.js";
-import { isSameTarget, matchAll } from "../rules/rule-book.js";
-import { releaseLease, releaseOrphan, releaseTarget } from "../rules/slots.js";
+import { allCountersOf, isSameTarget } from "../rules/rule-book.js";
+import { releaseInterrupted, releaseLease, releaseTarget } from "../rules/slots.js";
 import type { DaemonState } from "../state.js";
 import { addRecord } from "../usage/add-record.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
-import { holdLess } from "./hold-output.js";
+import { lowerHold } from "./hold-output.js";
 import { type Estimate, takeEstimate, withdrawEstimate } from "./interrupted-requests.js";
 
 /** Returns false if the peer violated the protocol. */
@@ -41,7 +41,7 @@ export function applySettle(
   // The lease number 0, for a request without an admission, has no lease.
   const heldLease = peer.leases.get(message.lease);
   if (heldLease !== undefined && releasesSlots(message)) releaseSettled(peer, heldLease, message);
-  else if (releasesSlots(message)) releaseOrphan(proxy, message.lease);
+  else if (releasesSlots(message)) releaseInterrupted(proxy, message.lease);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
     acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));
@@ -57,7 +57,7 @@ export function applySettle(
   const arrived = { proxy, message, held: heldLease, charged: estimate?.charged };
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
   if (message.part === "progress" && message.record !== null && heldLease !== undefined)
-    peer.leases.set(message.lease, holdLess(state, heldLease, message.record, nowMs));
+    peer.leases.set(message.lease, lowerHold(state, heldLease, message.record, nowMs));
   state.proxies.markDirty(proxy);
   if (isJournaled && estimate !== null) withdrawEstimate(state, estimate, nowMs);
   if (isJournaled && settings.usageEnabled)
@@ -70,8 +70,8 @@ function endsRequest({ part }: Settle): boolean {
 }
 
 /**
- * Whether a settle releases slots. It doesn't for an untried target: a `hold` has moved its slot to
- * the next target, or the slot ends with the request.
+ * Whether a settle frees slots. That of an untried target doesn't: a `hold` message has moved its
+ * slot to the next target, or the slot ends with the request.
  */
 function releasesSlots({ part }: Settle): boolean {
   return part !== "progress" && part !== "untried";
@@ -79,7 +79,7 @@ function releasesSlots({ part }: Settle): boolean {
 
 function releaseSettled(peer: PeerState, heldLease: HeldLease, message: Settle): void {
   if (message.part !== "attempt") return releaseLease(peer, message.lease, heldLease);
-  // A repeated settle may arrive after the next target has taken over.
+  // A repeated settle may arrive after the request has moved to its next target.
   if (isSameTarget(heldLease.target, message.target))
     peer.leases.set(message.lease, releaseTarget(heldLease));
 }
@@ -87,7 +87,7 @@ function releaseSettled(peer: PeerState, heldLease: HeldLease, message: Settle):
 interface SettledUsage {
   readonly proxyId: string;
   readonly settle: Settle;
-  /** What the settle replaces. */
+  /** The estimate that the settle replaces; null if none. */
   readonly estimate: Estimate | null;
 }
 
@@ -130,8 +130,9 @@ interface FinalUsage {
 }
 
 /**
- * Records the reported usage of a background response: cancels the estimate at its own time and
- * counts the usage now. A response that is no longer pending has been settled or has expired.
+ * Records the usage that the provider reports for a background response: cancels the estimate at
+ * the estimate's time, and counts the usage now. A response that isn't pending any more was settled
+ * or has expired.
  */
 function recordFinal(
   state: DaemonState,
@@ -152,12 +153,12 @@ function recordFinal(
   if (!rateLimitsEnabled) return;
   const { userPath, model } = charged;
   const target = withTools({ provider, model }, final.toolCalls);
-  const counters = matchAll(state.book, { userPath, target }, nowMs);
+  const counters = allCountersOf(state.book, { userPath, target }, nowMs);
   const used = (recorded: RecordedUse): { readonly tokens: number; readonly use: Use } => ({
     tokens: recorded.inputTokens + recorded.outputTokens,
     use: { recorded, tokenWeights },
   });
-  // Windows aren't reduced: they are short, so most of an overestimate has already left them.
+  // Windows aren't reduced, because they are short: most of an overestimate has already left them.
   charge(
     state.book,
     counters,

@@ -38,7 +38,10 @@ export function sendAuthorized(
   });
 }
 
-/** `ended`: the ended key, for the log and for its holder. */
+/**
+ * Denies a request. `ended`: the caller's key if it is known but has ended, for the log and the
+ * answer.
+ */
 export function deny(
   state: DaemonState,
   peer: PeerState,

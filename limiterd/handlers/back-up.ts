@@ -1,7 +1,8 @@
 /**
- * The operation `backup`. Without an offset it starts a copy of the store or waits for it; with an
- * offset it answers with the piece there. The copy includes everything acknowledged before. `kept`
- * reports that the command has stored a complete copy, with the time that the copy captures.
+ * The operation `backup`. Without an offset it starts a copy of the store, or answers with the
+ * copy's progress; with an offset it answers with the piece at that offset. The copy includes
+ * everything that was acknowledged before. With `kept` the command reports that it has stored a
+ * complete copy, and the time that the copy captures.
  */
 import { type Checked, isCount, isObject } from "../../shared/checked.js";
 import { failure, invalid } from "../../shared/error-code.js";
@@ -53,7 +54,7 @@ async function answerOf(
           `the backup can't be made: the store can't be written (${failing.message})`,
         ),
       };
-    // If the peer has disconnected, no disconnect would end the copy.
+    // If the peer has disconnected meanwhile, nothing would end the copy.
     if (!state.peers.has(peer))
       return { ok: false, failure: failure("limiter_unavailable", "the connection is gone") };
   }

@@ -24,16 +24,16 @@ import {
   type AdmittedVerdict,
   admit,
   admitShadows,
-  type Exceeded,
+  type ExceededVerdict,
   type ShadowVerdict,
-  type Unsure,
+  type UnsureVerdict,
   type Verdict,
 } from "../rules/admit.js";
 import { demandAt } from "../rules/hard-limits.js";
-import type { AdmissionOptions, JudgedRequest, Refused } from "../rules/judge.js";
+import type { AdmissionOptions, JudgedRequest, RefusedVerdict } from "../rules/judge.js";
 import { breachShownTo, type Viewer, viewerAt } from "../rules/limits-above.js";
 import { noRules } from "../rules/rule-book.js";
-import { releaseOrphan } from "../rules/slots.js";
+import { releaseInterrupted } from "../rules/slots.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
@@ -74,7 +74,7 @@ export function handleAdmit(
     return true;
   }
   // An admission that the proxy asks for again: it hasn't read the verdict.
-  releaseOrphan(proxy, id);
+  releaseInterrupted(proxy, id);
   answerAdmit(state, { peer, proxy, message }, nowMs, "first");
   return true;
 }
@@ -183,7 +183,7 @@ function verdictOn(
   { message, waiter = null }: AdmitRequest,
   request: IdentifiedRequest,
   turn: ClusterTurn | null,
-): Verdict | Unsure {
+): Verdict | UnsureVerdict {
   const { settings, book } = state;
   const { userPath, budgets, labels, nowMs, stage } = request;
   const options: AdmissionOptions = {
@@ -264,7 +264,7 @@ function waitOrRefuse(
   state: DaemonState,
   admission: AdmitRequest,
   { userPath, session, targets, submission, key, nowMs, stage }: IdentifiedRequest,
-  verdict: Refused | Exceeded,
+  verdict: RefusedVerdict | ExceededVerdict,
 ): WaitOutcome {
   const { peer, proxy, message } = admission;
   const { counts } = state;
@@ -313,7 +313,7 @@ function waitForEngine(
   state: DaemonState,
   admission: AdmitRequest,
   { userPath, nowMs, stage }: IdentifiedRequest,
-  { judgement }: Unsure,
+  { judgement }: UnsureVerdict,
 ): WaitOutcome | null {
   const { turn } = state.shares!;
   if (!turn.willTimeOut || stage === "overdue" || judgement.kind === "admitted") return null;
@@ -338,7 +338,10 @@ function mayUseAnother(
   );
 }
 
-function shownTo(viewer: Viewer, verdict: Refused | Exceeded): Refused | Exceeded {
+function shownTo(
+  viewer: Viewer,
+  verdict: RefusedVerdict | ExceededVerdict,
+): RefusedVerdict | ExceededVerdict {
   return verdict.kind === "exceeded"
     ? { ...verdict, breach: breachShownTo(viewer, verdict.breach) }
     : { ...verdict, breach: breachShownTo(viewer, verdict.breach) };

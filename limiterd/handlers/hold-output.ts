@@ -1,8 +1,8 @@
 /**
- * What running requests hold of hard caps (`docs/hard-caps.md`): a first allowance at the
- * admission, more with each draw, another one at the next target, and the same again after a
- * reconnect. The arithmetic is in `rules/hard-limits.ts`; the end of a lease gives back what it
- * holds (`rules/slots.ts`).
+ * What running requests hold of hard caps (`docs/hard-caps.md`). A request gets an allowance of
+ * output at its admission, more with each draw, and a new one at the next target; after a reconnect
+ * it holds the same again. The arithmetic is in `rules/hard-limits.ts`; the end of a lease gives
+ * back what it holds (`rules/slots.ts`).
  */
 import { drawWaitMsMax } from "../../shared/bounds.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
@@ -22,7 +22,7 @@ import { rollWindow } from "../counters/window.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { countersOfLease } from "../rules/charge.js";
 import {
-  allow,
+  allowOutput,
   demandAt,
   giveBack,
   type HardLimit,
@@ -38,7 +38,7 @@ import {
 } from "../rules/hard-limits.js";
 import { reportBreach, shareBreach, waitOfTokens } from "../rules/judge.js";
 import { breachShownTo, viewerAt } from "../rules/limits-above.js";
-import { matchAll } from "../rules/rule-book.js";
+import { allCountersOf } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import type { Judged, Waited } from "../waiting/waiting-draws.js";
 import { beginTurn } from "./wait-for-hosts.js";
@@ -58,7 +58,7 @@ export function meteredAt(
   };
 }
 
-/** The hard caps that count a request, which may use what this host has claimed of them. */
+/** The hard caps that count a request. Renews this host's claims to the hard budgets among them. */
 function hardLimitsOf(
   state: DaemonState,
   { userPath, target, counters }: Pick<HeldLease, "userPath" | "target" | "counters">,
@@ -84,9 +84,9 @@ function hardLimitsOf(
 }
 
 /**
- * The lease of an admitted request with what it holds. It begins a turn of its own with the other
- * hosts, as each draw does: end the verdict's turn first. `final`: the verdict couldn't wait for
- * other hosts.
+ * Adds to the lease of an admitted request what the request holds. Like each draw, it begins its
+ * own turn with the other hosts: end the verdict's turn first. `final`: the verdict couldn't wait
+ * for other hosts.
  */
 export function holdFirst(
   state: DaemonState,
@@ -100,7 +100,7 @@ export function holdFirst(
   if (limits.length === 0) return { lease, allowance: undefined, cap: undefined };
   const { output: before = 0, charged = nothingCharged } = lease.hold ?? {};
   const hold = { ...metered, charged, output: before };
-  const { output, tightest } = allow(limits, hold, before + wantedAtFirst(metered.demand));
+  const { output, tightest } = allowOutput(limits, hold, before + wantedAtFirst(metered.demand));
   const { isStreamed, outputMax } = metered.demand;
   const isLowered = !isStreamed && tightest !== null && output - before < (outputMax ?? Infinity);
   return {
@@ -133,11 +133,11 @@ export function drawMore(
 
 interface AnsweringDraw {
   readonly nowMs: number;
-  /** Whether it has waited for other hosts and can't wait for them again. */
+  /** Whether the draw has waited for other hosts, and can't wait for them again. */
   readonly final: boolean;
-  /** Since when it waits for what other requests hold; null or absent: it doesn't. */
+  /** Since when the draw waits for what other requests hold; null or absent if it doesn't. */
   readonly waited?: Waited | null;
-  /** Whether it can't wait for that again. */
+  /** Whether it must be answered now, without further waiting. */
   readonly isLast?: boolean;
 }
 
@@ -160,19 +160,20 @@ function answerDraw(
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const demand = promptTokens === undefined ? hold.demand : { ...hold.demand, promptTokens };
   const { book } = state;
-  const counters = countersOfLease(heldLease, book) ?? matchAll(book, heldLease, nowMs);
+  const counters = countersOfLease(heldLease, book) ?? allCountersOf(book, heldLease, nowMs);
   const limits = hardLimitsOf(state, { ...heldLease, counters }, { ...hold, demand }, nowMs);
-  // The proxy counts more tokens than there are until the provider reports them: what it has
-  // counted may exceed the request's own maximum, which the provider keeps to.
+  // Until the provider reports its tokens, the proxy counts more than there are. So its count may
+  // exceed the request's own maximum, which only the provider enforces.
   const before = { ...hold, demand: { ...demand, outputMax: null } };
-  const { output, cap } = allow(limits, before, total);
-  // What all hosts leave; judged, as the line above, while the request holds nothing.
-  const most = cap === null ? output : allow(unclaimedLimits(limits), before, total).output;
+  const { output, cap } = allowOutput(limits, before, total);
+  // The output if this host might use all that is left. Like the line above, this needs a request
+  // that holds nothing.
+  const most = cap === null ? output : allowOutput(unclaimedLimits(limits), before, total).output;
   const mayWait = !isLast && waitMs !== 0;
   const waits = cap !== null && most === output && mayWait && heldByOthers(cap) > 0;
   peer.leases.set(id, { ...heldLease, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
-  if (mayClaim) wantMore(state, limits, most - output, nowMs);
+  if (mayClaim) claimMore(state, limits, most - output, nowMs);
   noteDrawDemand(limits, cap, nowMs);
   const asksHosts = mayClaim && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
@@ -184,7 +185,7 @@ function answerDraw(
       state.book.reclaim();
     });
   if (isParked) return "asking";
-  if (waits && waitsForOthers(state, peer, { draw, cap, final, waited })) return "refused";
+  if (waits && waitForHolds(state, peer, { draw, cap, final, waited })) return "refused";
   const words = cap === null ? undefined : inWords(state, cap, heldLease, nowMs);
   peer.send({ kind: "drawn", id, total: output, cap: words });
   return "answered";
@@ -195,8 +196,8 @@ interface WaitingDraw extends Required<Pick<AnsweringDraw, "final" | "waited">> 
   readonly cap: HardLimit;
 }
 
-/** Whether the draw waits for what others hold of a cap: it is judged again. */
-function waitsForOthers(
+/** Makes a draw wait for what other requests hold of a cap; false if too many wait. */
+function waitForHolds(
   state: DaemonState,
   peer: PeerState,
   { draw, cap, final, waited }: WaitingDraw,
@@ -214,17 +215,18 @@ function waitsForOthers(
   return state.draws.add({ peer, lease: draw.id, held, child, share, waitMs, judge }, waited);
 }
 
-/** Notes on each cap that children share that one asks, and whether that cap gave it no more. */
+/** Notes on each shared cap that a child asks for more of it, and on `cap` that it gave no more. */
 function noteDrawDemand(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
-  for (const { source, share } of limits)
-    if (share !== undefined && source instanceof Counter)
-      source.rule.tenants?.sharing
-        ?.of(source.child, nowMs)
-        ?.asked(share.name, nowMs, cap?.source === source);
+  for (const { source, share } of limits) {
+    if (share === undefined || !(source instanceof Counter)) continue;
+    const sharedCap = source.rule.tenants?.sharing?.findOrMake(source.child, nowMs);
+    if (cap?.source === source) sharedCap?.noteRefusal(share.name, nowMs);
+    else sharedCap?.noteRequest(share.name, nowMs);
+  }
 }
 
-/** Wants to claim so much more output of caps that hosts share. */
-function wantMore(
+/** Notes that this host wants to claim `output` more of the caps that hosts share. */
+function claimMore(
   { budgets }: DaemonState,
   limits: readonly HardLimit[],
   output: number,
@@ -235,7 +237,7 @@ function wantMore(
     if (share !== undefined) continue;
     const want = Math.max(1, outputAmount(limit, output));
     const needs = { held: limit.held.of(limit.child), need: want, want };
-    // As in a judgement, the share of a counter notes in the turn what it lacks.
+    // This call also notes in the turn what the counter's share lacks.
     if (source instanceof Counter) shareOf(source)?.waitOfClaim(source.window, needs, nowMs);
     else if (lacksClaim(budgets, source, needs, nowMs)) wantClaim(budgets, source, want);
   }
@@ -262,8 +264,8 @@ function breachOf(
   });
 }
 
-/** Lowers what a running request holds by what a settle has charged of it. */
-export function holdLess(
+/** Lowers what a running request holds by the tokens that a settle has charged. */
+export function lowerHold(
   state: DaemonState,
   heldLease: HeldLease,
   used: { readonly inputTokens: number; readonly outputTokens: number },
@@ -298,8 +300,8 @@ export function holdReported(
 }
 
 /**
- * Why the hard caps of a request's path refuse it at its next target, which may be dearer than the
- * failed one; null if they don't. It holds nothing meanwhile.
+ * Why the hard caps of a request's path refuse its next target, which may be dearer than the failed
+ * one; null if they admit it. The request holds nothing meanwhile.
  */
 export function breachOnPath(
   state: DaemonState,
@@ -330,8 +332,8 @@ export function breachOnPath(
   return judgeBudgets(budgets, { ...caller, uses, demand, isHardOnly: true }, nowMs);
 }
 
-/** The facts of a request at another target; null if the message has none. */
-export function askedAt(
+/** The facts of a request for its next target; null if the message doesn't say what it may use. */
+export function meteredAtNext(
   hold: LeaseHold | null,
   metered: Metered | undefined,
   { index, ...others }: Pick<LeaseHold, "session" | "uses"> & { readonly index: number },

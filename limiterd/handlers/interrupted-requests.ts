@@ -1,22 +1,22 @@
 /**
- * Requests whose proxy has ended without settling them (`docs/hard-caps.md`, "The bound"). Their
- * clients may have got all that they held of hard caps, so this is charged, with a usage record
- * that is an estimate. What running requests hold is stored each second, for the case that the
- * daemon ends together with the proxy. A settle that arrives all the same, such as from the spool
- * of a proxy that has stopped, replaces the estimate.
+ * Interrupted requests: their proxy has ended without settling them (`docs/hard-caps.md`, "The
+ * bound"). Their clients may have got all that the requests held of hard caps. So the daemon
+ * charges all of it, and records it as an estimate. A settle that arrives later, such as from the
+ * spool of the stopped proxy, replaces the estimate. What running requests hold is stored each
+ * second, in case the daemon ends together with the proxy.
  *
- * Requests that no hard cap counts hold nothing, and only a proxy knows what they have used: they
- * are charged nothing.
+ * A request that no hard cap counts holds nothing and is charged nothing: only its proxy knew what
+ * it has used.
  */
 import { costPicoUsdMax, tokensPerResponseMax } from "../../shared/bounds.js";
 import { addCost } from "../../shared/domain/money.js";
 import { Turns } from "../../shared/long-lists.js";
 import { cutByStopStatus, type Execution, flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
-import type { KnownProxy, Orphan } from "../peer.js";
+import type { InterruptedRequest, KnownProxy } from "../peer.js";
 import { type Charged, countSettle, settleFacts } from "../rules/charge.js";
 import { giveBack, tokensHeld } from "../rules/hard-limits.js";
-import { matchAll } from "../rules/rule-book.js";
+import { allCountersOf } from "../rules/rule-book.js";
 import { holdChange, holdFromStored } from "../rules/stored-hold.js";
 import { type DaemonState, hasHardCaps } from "../state.js";
 import { type Change, throwMalformed } from "../store/store.js";
@@ -26,11 +26,11 @@ import { recordOf, type UsageRecord } from "../usage/usage-records.js";
 import { holdReported } from "./hold-output.js";
 
 /**
- * How long hard caps count the requests of a lost connection, in ms. A proxy reconnects sooner,
- * unless it has ended.
+ * How long after a lost connection its requests are charged, in ms: a proxy that runs reconnects
+ * sooner.
  */
-export const orphansKeptMs = 10_000;
-/** How long a settle may replace an estimate: proxies look for spools every 30 seconds. */
+export const interruptedKeptMs = 10_000;
+/** How long a settle may replace an estimate, in ms: proxies look for spools every 30 seconds. */
 const estimatesKeptMs = 3_600_000;
 /** For the fields of a record that only the proxy knew. */
 const unknownToDaemon = "unknown";
@@ -39,17 +39,17 @@ const unknownToDaemon = "unknown";
 const requestsPerTurn = 100;
 
 /**
- * Charges what requests of ended proxies held of hard caps. Call it once a second, and again in a
- * later turn if it returns true: then there may be more of them.
+ * Charges what interrupted requests held of hard caps. Call it once a second. If it returns true,
+ * more may be left: call it again in a later turn of the event loop.
  */
-export function chargeOrphans(state: DaemonState, nowMs: number): boolean {
+export function chargeInterrupted(state: DaemonState, nowMs: number): boolean {
   const turns = new Turns(requestsPerTurn);
   for (const proxy of state.proxies.all.values()) {
-    if (proxy.orphans.size === 0) continue;
+    if (proxy.interrupted.size === 0) continue;
     state.shares?.enter();
     let isOver = false;
-    for (const [id, orphan] of proxy.orphans) {
-      isOver = endOrphan(state, { proxy, id, orphan }, nowMs) && turns.isOver();
+    for (const [id, request] of proxy.interrupted) {
+      isOver = endInterrupted(state, { proxy, id, request }, nowMs) && turns.isOver();
       if (isOver) break;
     }
     state.book.reclaim();
@@ -58,78 +58,82 @@ export function chargeOrphans(state: DaemonState, nowMs: number): boolean {
   return false;
 }
 
-interface Interrupted<O extends Orphan = Orphan> {
+interface RequestOfProxy<R extends InterruptedRequest = InterruptedRequest> {
   readonly proxy: KnownProxy;
   readonly id: number;
-  readonly orphan: O;
+  readonly request: R;
 }
 
-/** It ended with its proxy, and was charged. */
-interface EndedOrphan extends Orphan {
+/** An interrupted request that was charged. */
+interface EndedRequest extends InterruptedRequest {
   readonly endedAtMs: number;
 }
 
-function hasEnded(orphan: Orphan): orphan is EndedOrphan {
-  return orphan.endedAtMs !== null;
+function hasEnded(request: InterruptedRequest): request is EndedRequest {
+  return request.endedAtMs !== null;
 }
 
-/** False if it is not time yet. */
-function endOrphan(state: DaemonState, { proxy, id, orphan }: Interrupted, nowMs: number): boolean {
-  const { lease, endedAtMs } = orphan;
+/** Charges a request, or forgets it after `estimatesKeptMs`; false if it is too early for both. */
+function endInterrupted(
+  state: DaemonState,
+  { proxy, id, request }: RequestOfProxy,
+  nowMs: number,
+): boolean {
+  const { lease, endedAtMs } = request;
   if (endedAtMs !== null) {
     return isPast(endedAtMs, estimatesKeptMs, nowMs) && forget(state, proxy, id);
   }
-  // Proxies have as long to come back after a restart of the daemon, which counts from its start.
+  // After a restart of the daemon, proxies have the same time to reconnect, from its start.
   const lostAtMs = Math.max(proxy.seenAtMs, state.startedAtMs);
-  if (!isPast(lostAtMs, orphansKeptMs, nowMs)) return false;
+  if (!isPast(lostAtMs, interruptedKeptMs, nowMs)) return false;
   giveBack(lease.hold);
   const ended = { lease, endedAtMs: lostAtMs };
   const estimate = estimateOf(proxy.id, id, ended);
-  // If the proxy is back without the request, it never read the verdict.
+  // A proxy that has reconnected without the request never read its verdict.
   if (proxy.peer !== null || estimate === null) return forget(state, proxy, id);
-  proxy.orphans.set(id, ended);
-  chargeEstimate(state, { proxy, id, orphan: ended }, estimate, nowMs);
+  proxy.interrupted.set(id, ended);
+  chargeEstimate(state, { proxy, id, request: ended }, estimate, nowMs);
   return true;
 }
 
-/** Either way, because the clock may have been set back. */
+/** Compares the distance, because the clock may have been set back. */
 function isPast(sinceMs: number, keptMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - sinceMs) >= keptMs;
 }
 
 function forget({ writer }: DaemonState, proxy: KnownProxy, id: number): true {
-  proxy.orphans.delete(id);
+  proxy.interrupted.delete(id);
   if (proxy.storedHolds.delete(id)) void writer.write([holdChange(proxy.id, id, null)]);
   return true;
 }
 
 /**
- * The counts, the record and the note that it was charged are in one batch. While the store can't
- * take more, only the counts in memory have it.
+ * One batch of the journal has the counts, the record, and the note that the request was charged.
+ * While the store takes no more, only the counts in memory change.
  */
 function chargeEstimate(
   state: DaemonState,
-  { proxy, id, orphan }: Interrupted<EndedOrphan>,
+  { proxy, id, request }: RequestOfProxy<EndedRequest>,
   record: Execution,
   nowMs: number,
 ): void {
   const { writer, counts } = state;
-  const message = settleOf(id, orphan, record, nowMs);
-  const arrived = { proxy, message, held: { ...orphan.lease, submission: true } };
+  const message = settleOf(id, request, record, nowMs);
+  const arrived = { proxy, message, held: { ...request.lease, submission: true } };
   const isJournaled = writer.journal(proxy.id, proxy.settledSeq, proxy.onDurable);
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   const facts = { ...settleFacts(state, arrived, nowMs), isUpperBound: true };
   countSettle(state, arrived, facts, nowMs);
   if (!isJournaled) return;
   if (record.totalCost !== null) addCost(counts.cost, record.totalCost);
-  writer.addToBatch([holdChange(proxy.id, id, orphan)]);
-  proxy.storedHolds.set(id, orphan.lease.hold);
+  writer.addToBatch([holdChange(proxy.id, id, request)]);
+  proxy.storedHolds.set(id, request.lease.hold);
   addRecord(state, recordOf(message, record, nowMs), nowMs);
 }
 
 function settleOf(
   id: number,
-  { lease, endedAtMs }: EndedOrphan,
+  { lease, endedAtMs }: EndedRequest,
   record: Execution,
   nowMs: number,
 ): Settle {
@@ -155,11 +159,11 @@ function settleOf(
   };
 }
 
-/** The record of all that a request held; null if that is nothing. */
+/** The record of a request as if it had used all that it held; null if it held nothing. */
 function estimateOf(
   proxyId: string,
   id: number,
-  { lease, endedAtMs }: EndedOrphan,
+  { lease, endedAtMs }: EndedRequest,
 ): Execution | null {
   const { target, hold, admittedAtMs } = lease;
   const { promptTokens, output } = tokensHeld(hold);
@@ -206,15 +210,15 @@ function costOf(tokens: number, rate: number): number {
   return Math.min(tokens * rate, costPicoUsdMax);
 }
 
-/** What a request was charged before its settle has arrived. */
+/** What an interrupted request was charged before its settle arrived. */
 export interface Estimate {
   readonly record: UsageRecord;
   readonly charged: Charged;
 }
 
 /**
- * Call it with the settle that ends a request, once that is in the open batch: the estimate that it
- * replaces; usually null.
+ * Returns the estimate that the settle of a request replaces; usually null. Call it once the settle
+ * is in the open batch.
  */
 export function takeEstimate(
   state: DaemonState,
@@ -224,12 +228,12 @@ export function takeEstimate(
 ): Estimate | null {
   if (proxy.storedHolds.size > 0 && proxy.storedHolds.delete(id))
     state.writer.addToBatch([holdChange(proxy.id, id, null)]);
-  const orphan = proxy.orphans.size === 0 ? undefined : proxy.orphans.get(id);
-  if (orphan === undefined || !hasEnded(orphan)) return null;
-  proxy.orphans.delete(id);
-  const record = estimateOf(proxy.id, id, orphan);
+  const request = proxy.interrupted.size === 0 ? undefined : proxy.interrupted.get(id);
+  if (request === undefined || !hasEnded(request)) return null;
+  proxy.interrupted.delete(id);
+  const record = estimateOf(proxy.id, id, request);
   if (record === null) return null;
-  const message = settleOf(id, orphan, record, nowMs);
+  const message = settleOf(id, request, record, nowMs);
   const { tokenWeights } = state.settings;
   return {
     record: recordOf(message, record, nowMs),
@@ -245,14 +249,14 @@ export function withdrawEstimate(state: DaemonState, { record }: Estimate, nowMs
   addRecord(state, withdrawalOf(record), nowMs);
 }
 
-/** Stores what requests hold, where that has changed, in slices. Call it once a second. */
+/** Stores in slices what requests hold, if that has changed. Call it once a second. */
 export async function storeHolds(state: DaemonState): Promise<void> {
   const { proxies, writer, yieldToEventLoop } = state;
   // A failing store must not get more waiting changes.
   if (!hasHardCaps(state) || writer.failing !== null) return;
   const changed: { readonly proxy: KnownProxy; readonly id: number }[] = [];
   for (const proxy of proxies.all.values()) {
-    const ids = new Set<number>(proxy.orphans.keys());
+    const ids = new Set<number>(proxy.interrupted.keys());
     for (const [id] of proxy.peer?.leases.entries() ?? []) ids.add(id);
     for (const id of ids) if (unstoredOf(proxy, id) !== null) changed.push({ proxy, id });
   }
@@ -271,15 +275,16 @@ export async function storeHolds(state: DaemonState): Promise<void> {
   }
 }
 
-/** A request that runs or may still run, if the store has something else of it than it holds. */
+/** The lease of a request that runs or may still run, if the store lacks what it holds now. */
 function unstoredOf(
-  { peer, orphans, storedHolds }: KnownProxy,
+  { peer, interrupted, storedHolds }: KnownProxy,
   id: number,
-): Orphan["lease"] | null {
-  const orphan = orphans.get(id);
-  // The store must say until its settle that it was charged, also if its proxy has returned.
-  if (orphan !== undefined && hasEnded(orphan)) return null;
-  const lease = peer?.leases.get(id) ?? orphan?.lease;
+): InterruptedRequest["lease"] | null {
+  const request = interrupted.get(id);
+  // Until its settle arrives, the store must keep the note that it was charged, even if its proxy
+  // has reconnected.
+  if (request !== undefined && hasEnded(request)) return null;
+  const lease = peer?.leases.get(id) ?? request?.lease;
   const hold = lease?.hold ?? null;
   return lease === undefined || hold === null || storedHolds.get(id) === hold
     ? null
@@ -293,13 +298,13 @@ export function restoreHolds(state: DaemonState, nowMs: number): void {
     const stored = holdFromStored(String(key), value) ?? throwMalformed(store, "holds", key);
     const { proxyId, lease, endedAtMs } = stored;
     const { lease: id, holding: _, ...facts } = lease;
-    const restored = holdReported(state, lease, matchAll(book, lease, nowMs), nowMs)!;
+    const restored = holdReported(state, lease, allCountersOf(book, lease, nowMs), nowMs)!;
     if (endedAtMs !== null) giveBack(restored);
-    // What was charged included what was on its way.
-    const hold = endedAtMs === null ? restored : { ...restored, beyond: 0 };
+    // Then the charge included what was in transit.
+    const hold = endedAtMs === null ? restored : { ...restored, inTransit: 0 };
     const proxy = proxies.get(proxyId, nowMs);
     const held = { ...facts, counters: [], bookVersion: 0, hold };
-    proxy.orphans.set(id, { lease: held, endedAtMs });
+    proxy.interrupted.set(id, { lease: held, endedAtMs });
     proxy.storedHolds.set(id, hold);
   }
   book.reclaim();

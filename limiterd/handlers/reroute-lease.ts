@@ -18,7 +18,7 @@ import { inRuleOrder, noRules } from "../rules/rule-book.js";
 import { releaseTarget } from "../rules/slots.js";
 import { type DaemonState, enforcedBudgets, hasHardCaps, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
-import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";
+import { breachOnPath, holdFirst, meteredAt, meteredAtNext } from "./hold-output.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
 /** Returns false if the peer violated the protocol. */
@@ -71,7 +71,7 @@ function moveLease(
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const { targets, breach } = targetsWithin(state, reroute, nowMs);
+  const { targets, breach } = allowedTargets(state, reroute, nowMs);
   const metered = meteredAt(reroute, targets);
   const request = { userPath: onPath.userPath, session, targets, metered };
   const viewer = viewerAt(state, onPath.userPath);
@@ -90,7 +90,7 @@ function moveLease(
     });
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {
-      // Otherwise the request has ended, or continued without a verdict.
+      // If the lease has changed meanwhile, the request has ended, or continues without a verdict.
       if (proxy.peer === peer && peer.leases.get(lease) === onPath)
         moveLease(state, reroute, laterMs, final);
     });
@@ -130,9 +130,9 @@ function moveLease(
     targetAtMs: nowMs,
     targetLsn: lsn,
     counters: withShadows(inRuleOrder(verdict.counters, onPath.counters), shadowed),
-    refusedBy: joinNames(onPath.refusedBy, refusedBy),
+    refusedBy: joinIds(onPath.refusedBy, refusedBy),
   };
-  const atTarget = askedAt(onPath.hold, metered, { index: target, session, uses });
+  const atTarget = meteredAtNext(onPath.hold, metered, { index: target, session, uses });
   const {
     lease: holding,
     allowance,
@@ -158,20 +158,26 @@ function moveLease(
 }
 
 /**
- * The targets that the hard caps of the path allow. If there are none, why they refuse the first.
+ * The targets that the hard caps of the path allow; if there are none, all targets, and why the
+ * first is refused.
  */
-function targetsWithin(
+function allowedTargets(
   state: DaemonState,
   { targets, metered, onPath, session, uses }: RerouteRequest,
   nowMs: number,
 ): { readonly targets: readonly Target[]; readonly breach: Verdict | null } {
   if (metered === undefined || !hasHardCaps(state)) return { targets, breach: null };
   const breaches = targets.map((_, index) =>
-    breachOnPath(state, onPath, askedAt(onPath.hold, metered, { index, session, uses })!, nowMs),
+    breachOnPath(
+      state,
+      onPath,
+      meteredAtNext(onPath.hold, metered, { index, session, uses })!,
+      nowMs,
+    ),
   );
-  const within = targets.filter((_, index) => breaches[index] === null);
+  const allowed = targets.filter((_, index) => breaches[index] === null);
   const [first = null] = breaches;
-  if (within.length > 0 || first === null) return { targets: within, breach: null };
+  if (allowed.length > 0 || first === null) return { targets: allowed, breach: null };
   return first.dimension === "budget"
     ? { targets, breach: { kind: "exceeded", breach: first, headers: null } }
     : { targets, breach: { kind: "refused", breach: first } };
@@ -184,7 +190,7 @@ function withShadows(
   return shadowed === null ? counters : [...counters, ...shadowed.counters];
 }
 
-function joinNames(
+function joinIds(
   a: readonly string[] | undefined,
   b: readonly string[] | undefined,
 ): readonly string[] | undefined {

@@ -1,33 +1,34 @@
 /**
- * Takes back the counts of unread verdicts, which a proxy never read because its connection broke
- * or the daemon ended first. This happens when the proxy reconnects, before it repeats requests.
+ * When a proxy reconnects, takes back the counts of verdicts that it never read because its
+ * connection broke or the daemon ended. Afterwards the proxy repeats these requests.
  */
 import type { VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { countSince } from "../rules/charge.js";
-import { matchPath, matchTarget } from "../rules/rule-book.js";
+import { pathCountersOf, targetCountersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 
 /** Returns false if the peer violated the protocol. */
 export function takeBackUnread(
   { book, proxies, writer }: Pick<DaemonState, "book" | "proxies" | "writer">,
   peer: PeerState,
-  { connection: present, earlier }: VerdictsRead,
+  { connection, earlier }: VerdictsRead,
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
   if (proxy.peer !== peer) return true;
   if (peer.granted > 0) return false;
-  peer.connection = present;
-  const readOn = new Map(earlier);
+  peer.connection = connection;
+  // By connection, the number of the last verdict that the proxy has read.
+  const lastRead = new Map(earlier);
   for (const verdict of proxy.unread.take()) {
-    const { connection, number, atPath, lsn, atMs } = verdict;
-    const read = readOn.get(connection);
-    if (read === undefined || number <= read) continue;
+    const { number, atPath, lsn, atMs } = verdict;
+    const readNumber = lastRead.get(verdict.connection);
+    if (readNumber === undefined || number <= readNumber) continue;
     const counters = [
-      ...matchTarget(book, verdict, nowMs),
-      ...(atPath ? matchPath(book, verdict, nowMs) : []),
+      ...targetCountersOf(book, verdict, nowMs),
+      ...(atPath ? pathCountersOf(book, verdict, nowMs) : []),
     ];
     countSince(book, counters, { lsn, atMs, requests: -1 }, nowMs);
   }

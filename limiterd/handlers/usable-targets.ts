@@ -1,4 +1,6 @@
-/** The targets that an admission may use: budgets may refuse those without a price. */
+/**
+ * The targets that an admission may use: budgets may refuse models without a price (`unpriced`).
+ */
 import { budgetName, type UnpricedChoice } from "../../shared/domain/budget.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
@@ -17,8 +19,8 @@ interface TargetsQuestion {
 }
 
 /**
- * The targets that the caller may use. If a budget refuses models without a price, the targets that
- * the proxy marks are left out (`budgets.unpriced`).
+ * Leaves out the targets that the proxy has marked as unpriced if a budget refuses such models;
+ * fails if none is left.
  */
 export function usableTargets(
   state: DaemonState,
@@ -30,20 +32,20 @@ export function usableTargets(
   const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
   if (byDefault === "allow" && budgets.refusingIds.size === 0) return { ok: true, targets };
-  const refusing = (accounts: readonly Account[]): Account | undefined =>
+  const findRefusing = (accounts: readonly Account[]): Account | undefined =>
     accounts.find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
-  const ofAll = refusing(budgets.match(question, labels, nowMs));
-  const refuser = (target: Target): Account | undefined =>
+  const pathRefuser = findRefusing(budgets.match(question, labels, nowMs));
+  const refuserOf = (target: Target): Account | undefined =>
     target.unpriced === true
-      ? (ofAll ?? refusing(budgets.matchTarget(target, question, nowMs)))
+      ? (pathRefuser ?? findRefusing(budgets.matchTarget(target, question, nowMs)))
       : undefined;
-  const usable = targets.filter((target) => refuser(target) === undefined);
+  const usable = targets.filter((target) => refuserOf(target) === undefined);
   if (usable.length === targets.length) return { ok: true, targets };
   return usable.length > 0
     ? { ok: true, targets: usable }
     : {
         ok: false,
-        failure: unpricedModel(targets[0]!, refuser(targets[0]!)!, {
+        failure: unpricedModel(targets[0]!, refuserOf(targets[0]!)!, {
           byDefault,
           viewer: viewerAt(state, userPath),
         }),

@@ -15,14 +15,14 @@ export function beginTurn(shares: Pick<ShareSync, "turn">, final: boolean): Clus
 }
 
 /**
- * Parks a request after a judgement without result: `again` runs when the engine has answered or
- * the wait times out. A request that can't wait is refused.
+ * Parks a request that couldn't be judged: `judgeAgain` runs when the engine has answered, or when
+ * the wait times out. If the request can't wait, it fails.
  */
 export function waitForHosts(
   state: DaemonState,
   peer: PeerState,
   id: number,
-  again: (nowMs: number, final: boolean) => void,
+  judgeAgain: (nowMs: number, final: boolean) => void,
 ): void {
   const { shares } = state;
   if (shares === null) return;
@@ -30,21 +30,21 @@ export function waitForHosts(
   shares.turn.end();
   if (willTimeOut) {
     shares.refusedAway();
-    peer.send({ kind: "failed", id, failure: failure("cluster_unavailable", awayMessage) });
+    peer.send({ kind: "failed", id, failure: failure("cluster_unavailable", engineAway) });
     return;
   }
   peer.parked.add(id);
-  const parked = shares.park((final) => {
+  const isParked = shares.park((final) => {
     peer.parked.delete(id);
     if (state.stopping || !state.peers.has(peer)) return;
-    again(shares.nowMs(), final);
+    judgeAgain(shares.nowMs(), final);
     state.book.reclaim();
   });
-  if (parked) return;
+  if (isParked) return;
   peer.parked.delete(id);
   peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyWait) });
 }
 
-const awayMessage =
+const engineAway =
   "the engine that counts for all hosts can't be asked, and cluster.failure_mode is closed";
 const tooManyWait = "too many requests wait for the engine that counts for all hosts";

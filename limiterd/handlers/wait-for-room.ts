@@ -1,13 +1,18 @@
 /**
- * Admissions that wait for room (docs/limit-options.md, "Waiting"): they hold nothing, are judged
- * again when there may be room, and are refused when their wait is over. Not here: in which order
+ * Admissions that wait for room (docs/limit-options.md, "Waiting"). They hold no slots; they are
+ * judged again when there may be room, and are refused at their deadline. Not here: their order
  * (`waiting/`).
  */
 import type { Admit, Wait } from "../../shared/wire/message-to-daemon.js";
 import { isDenied } from "../keys/identify-caller.js";
 import type { KnownProxy, PeerState } from "../peer.js";
-import { type admit, type Exceeded, headersOfCounters } from "../rules/admit.js";
-import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
+import { type admit, type ExceededVerdict, headersOfCounters } from "../rules/admit.js";
+import {
+  type AdmissionOptions,
+  type JudgedRequest,
+  judge,
+  type RefusedVerdict,
+} from "../rules/judge.js";
 import type { DaemonState } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
 import { type RefusedByLimit, type Waiter, waitMsOf } from "../waiting/waiters.js";
@@ -34,10 +39,12 @@ interface RefusedRequest {
   readonly nowMs: number;
 }
 
-/** Judges a waiting request once more, and answers it unless it goes on waiting. */
+/** Judges a waiting request again, and answers it unless it keeps waiting. */
 type JudgeAgain = (waiter: Waiter, nowMs: number, stage: Stage) => WaitOutcome;
 
-/** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
+/**
+ * Makes a refused request wait, or keep waiting. Null if it must not wait, so that it is refused.
+ */
 export function waitForRoom(
   state: DaemonState,
   admission: AdmitRequest,
@@ -68,7 +75,7 @@ export function waitForRoom(
     positionReports: positionReports(wait, waiters.monoMs),
     isDenied: (laterMs) => isDenied(state.keys, message, laterMs),
     judge(self, laterMs, final) {
-      // Otherwise the proxy has a newer connection, on which it asks again.
+      // If the proxy has a newer connection, it asks again there.
       const isConnected = admission.proxy.peer === peer;
       const outcome = isConnected ? judgeAgain(self, laterMs, final ? "final" : "first") : answered;
       if (outcome.kind === "admitted" || outcome.kind === "answered") waiters.answered(self);
@@ -81,7 +88,7 @@ export function waitForRoom(
   return answered;
 }
 
-/** When the proxy is told the position: the intervals continue after a reconnect. */
+/** When the proxy gets reports of the position. The interval continues across a reconnect. */
 function positionReports(
   { placeEveryMs: everyMs, waitedMs }: Wait,
   nowMs: number,
@@ -89,7 +96,10 @@ function positionReports(
   return everyMs === undefined ? null : { everyMs, dueMs: nowMs + everyMs - (waitedMs % everyMs) };
 }
 
-/** Judges a waiting request again once the engine that counts for all hosts has answered. */
+/**
+ * Asks the engine for the counts of the other hosts, and judges the waiting request again when it
+ * has answered. The outcome says whether the engine was asked.
+ */
 export function askOtherHosts(state: DaemonState, waiter: Waiter): WaitOutcome {
   const { waiters } = state;
   const shares = state.shares!;
@@ -102,26 +112,23 @@ export function askOtherHosts(state: DaemonState, waiter: Waiter): WaitOutcome {
       waiters.judgeAgain(waiter, shares.nowMs(), final);
       state.book.reclaim();
     });
-  if (isAsked) return { kind: "asking" };
-  return { kind: "later" };
+  return { kind: isAsked ? "asking" : "later" };
 }
 
-/**
- * The refusal of a request whose wait is over, with the `waitSeconds` of now. Counts nothing.
- */
+/** The refusal of a request whose wait is over, with the present `waitSeconds`. Counts nothing. */
 export function overdueRefusal(
   rules: Parameters<typeof admit>[0],
   request: JudgedRequest,
   options: AdmissionOptions,
   { breach: last }: Waiter,
-): Refused | Exceeded {
+): RefusedVerdict | ExceededVerdict {
   const judgement = judge(rules, request, options);
   if (judgement.kind === "refused") return judgement;
   if (judgement.kind === "exceeded") {
     const { breach, counters } = judgement;
     return { kind: "exceeded", breach, headers: headersOfCounters(counters, options) };
   }
-  // There is room now.
+  // There is room by now, but the request is refused by the last breach.
   return last.dimension === "budget"
     ? { kind: "exceeded", breach: { ...last, waitSeconds: 1 }, headers: null }
     : { kind: "refused", breach: { ...last, waitSeconds: 1 } };

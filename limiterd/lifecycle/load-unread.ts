@@ -9,7 +9,7 @@ import type { BudgetBook } from "../budgets/budget-book.js";
 import { spendFromStored, splitSpendKey } from "../budgets/stored-budget.js";
 import { loadWindow } from "../counters/unread-windows.js";
 import { windowFromStored } from "../counters/window.js";
-import { leftFrom } from "../rules/rule-set.js";
+import { leftPrefix } from "../rules/rule-set.js";
 import type { DaemonState } from "../state.js";
 import { type Entry, type Store, type Table, throwMalformed } from "../store/store.js";
 
@@ -24,7 +24,7 @@ export async function loadRules(state: DaemonState, perSlice: number): Promise<v
   };
   const all =
     ruleSet.isRead ||
-    (await readSlices(state.store, "rules", { from: leftFrom, perSlice, next }, (entry) =>
+    (await readSlices(state.store, "rules", { from: leftPrefix, perSlice, next }, (entry) =>
       ruleSet.take(entry),
     ));
   if (!all || ruleSet.isRead) return;

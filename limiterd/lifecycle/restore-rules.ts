@@ -6,7 +6,7 @@ import { hasSameCaps, type RuleDefinition, ruleId } from "../../shared/domain/ru
 import { append } from "../../shared/long-lists.js";
 import type { Rule } from "../counters/counter.js";
 import type { RuleBook } from "../rules/rule-book.js";
-import { leftFrom } from "../rules/rule-set.js";
+import { leftPrefix } from "../rules/rule-set.js";
 import {
   type RulesNote,
   ruleChange,
@@ -41,7 +41,7 @@ export function restoreRules(
     book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs, id);
   };
   for (const entry of store.entries("rules")) {
-    if (note !== null && entry.key >= leftFrom) break;
+    if (note !== null && entry.key >= leftPrefix) break;
     make(entry);
   }
   if (note === null) return areNamed;

@@ -27,7 +27,7 @@ import { SpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { DeclaredLimits } from "../declared-limits.js";
-import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
+import { findInertRules, listInert } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
 import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { waitingTurn } from "../handlers/handle-message.js";
@@ -326,7 +326,7 @@ export async function startState(
   state.book.ruleSet.whenRead(() => {
     for (const id of findInertRules(state.book, settings.inertReason)) state.inertRules.add(id);
     announce(state, { kind: "event", name: "inert_rules", value: state.inertRules.size });
-    for (const inert of inertOnes(state)) onInert(inert);
+    for (const inert of listInert(state)) onInert(inert);
     const unentitled = unentitledTemplates(state);
     if (unentitled.length > 0) onUnentitled(unentitled);
     void placeDeclaredLimits(state);

@@ -13,7 +13,7 @@ import { forecastEveryMs, noteForecasts } from "../alerts/watch-budgets.js";
 import { endReconnectGrace } from "../handlers/accept-hello.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endRaises } from "../handlers/definitions/apply-raises.js";
-import { chargeOrphans, storeHolds } from "../handlers/interrupted-requests.js";
+import { chargeInterrupted, storeHolds } from "../handlers/interrupted-requests.js";
 import { keyChange } from "../keys/stored-key.js";
 import type { DaemonState } from "../state.js";
 import { createStoreSize, type LargestTables, type StoreFill } from "../store/store-size.js";
@@ -132,7 +132,8 @@ export function startTimers(
     if (oldEntries.length > 0) void writeSlices(state.writer, oldEntries);
   };
   const endOrphans = async (): Promise<void> => {
-    while (!state.stopping && chargeOrphans(state, ports.nowMs())) await state.yieldToEventLoop();
+    while (!state.stopping && chargeInterrupted(state, ports.nowMs()))
+      await state.yieldToEventLoop();
   };
   let trafficAtMs = ports.nowMs();
   const writeTraffic = (nowMs: number, everyMs: number): void => {

@@ -1,6 +1,6 @@
 /**
- * Lists usage records for followers, oldest first, from a cursor on. It lists only records on the
- * disk: a crash could lose others and then assign their places again.
+ * Lists usage records for followers, oldest first, from a cursor on. It lists only records that are
+ * on the disk: a crash could lose later ones, and then assign their keys to other records.
  */
 import type { FollowedRecords, FollowerItem, RecordItem } from "../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../shared/bounds.js";
@@ -20,8 +20,8 @@ import { recordItem } from "./show-record.js";
 const recordsPerEntry = 4;
 
 /**
- * One page, of records with one store id. A cursor after the last record is refused, because the
- * store was manually replaced by an older one. The promise rejects with `StoreUnreadableError`.
+ * One page of records, all with the same store id. A cursor after the last record is refused: then
+ * the store was manually replaced by an older one. The promise rejects with `StoreUnreadableError`.
  */
 export function followRecords(
   state: DaemonState,
@@ -73,14 +73,14 @@ const beyondTheEnd: Checked<never> = {
   ),
 };
 
-/** The end of the keys that are on the disk, excluded. */
+/** The first key that isn't on the disk. */
 function committedEnd({ usage }: Pick<DaemonState, "usage">): number {
   return usage.unwritten()[0]?.key ?? usage.lastKey + 1;
 }
 
 /**
- * Where a page begins. `isOther`: the cursor's store isn't this one or one that it was restored
- * from.
+ * Where a page begins. `isOther`: the cursor is neither of this store nor of one from which it was
+ * restored.
  */
 interface Begin extends RecordPlace {
   readonly isOther: boolean;
@@ -88,11 +88,11 @@ interface Begin extends RecordPlace {
 
 function startPlace({ followers }: DaemonState, { after, from }: FollowQuery, end: number): Begin {
   if (after === null) return { key: from === "now" ? end : 0, index: 0, isOther: false };
-  const at = followers.storeIds.findIndex(({ id }) => id === after.storeId);
-  if (at < 0) return { key: 0, index: 0, isOther: true };
+  const index = followers.storeIds.findIndex(({ id }) => id === after.storeId);
+  if (index < 0) return { key: 0, index: 0, isOther: true };
   // If the cursor is beyond the backup from which the store was restored, continue after the
   // backup's records.
-  const { firstKey: endOfId = Infinity } = followers.storeIds[at + 1] ?? {};
+  const { firstKey: endOfId = Infinity } = followers.storeIds[index + 1] ?? {};
   return after.key < endOfId
     ? { key: after.key, index: after.index, isOther: false }
     : { key: endOfId, index: 0, isOther: false };
@@ -141,7 +141,7 @@ async function readPage(
   return { records, next: { key: endOfId, index: 0, firstKey: firstKey ?? endOfId } };
 }
 
-/** When the first record at a place or after it ended; null if there is none. */
+/** When the first record from a place on ended; null if there is none. */
 function unreadSinceMs(
   state: Pick<DaemonState, "store" | "usage">,
   { key: from, index }: RecordPlace,

@@ -1,7 +1,8 @@
 /**
  * Finds the fullest of up to a million children of a template, or of 100,000 rules. It examines
- * them in slices and keeps only a few times as many as it lists. `sluice top` and the dashboard ask
- * each second, so an answer that took long is reused for a while, with the present counts.
+ * them in slices, and keeps only a few times as many as it lists. `sluice top` and the dashboard
+ * ask each second. So an answer that took long is reused for a while: its items are then shown with
+ * their present counts.
  */
 import { childrenPerSweep } from "../../shared/bounds.js";
 import { isPerSession } from "../../shared/domain/budget.js";
@@ -22,12 +23,12 @@ interface RankedLimit {
   readonly usedRatio: number;
 }
 
-/** About 5 ms of the event loop. */
+/** Names per turn of the event loop: about 5 ms. */
 const namesPerSlice = childrenPerSweep / 10;
 
 /**
- * Up to `limit` names, the fullest first, equally full ones by name. `usedRatio` returns the used
- * ratio of a name, or null to leave it out.
+ * Up to `limit` names, the fullest first; equally full ones in the order of their names.
+ * `usedRatio` returns the used ratio of a name, or null to leave it out.
  */
 export async function fullest(
   names: Iterable<string>,
@@ -54,7 +55,7 @@ export async function fullest(
   return [...firstOf(byId, limit).keys()];
 }
 
-/** `uncounted`: names beside those of the children that have counters. */
+/** The names of a template's children. `uncounted`: names of children without counters. */
 export function* childNames(
   { children }: Pick<Rule, "children">,
   uncounted: readonly string[],
@@ -64,7 +65,7 @@ export function* childNames(
   for (let place = walk.next(); place !== -1; place = walk.next()) yield children.name(place);
 }
 
-/** Between a template's id and its child's name; neither has it. */
+/** Separates a template's id from its child's name; neither contains it. */
 const childSeparator = "\u0000";
 
 /** A reference to a child of a template. */
@@ -72,10 +73,10 @@ function childRef(id: string, child: string): string {
   return id + childSeparator + child;
 }
 
-/** The id, and the child's name; null for a rule or budget itself. */
+/** The id, and the child's name; null if the reference is to the rule or budget itself. */
 export function splitRef(ref: string): readonly [id: string, child: string | null] {
-  const at = ref.indexOf(childSeparator);
-  return at === -1 ? [ref, null] : [ref.slice(0, at), ref.slice(at + childSeparator.length)];
+  const end = ref.indexOf(childSeparator);
+  return end === -1 ? [ref, null] : [ref.slice(0, end), ref.slice(end + childSeparator.length)];
 }
 
 /** A template of rules or budgets, whose children are examined. */
@@ -92,7 +93,8 @@ export function templatesOfRules(
   nowMs: number,
 ): readonly Template[] {
   const templates: Template[] = [];
-  // A start is still loading rules and children: reading all rules now would load them at once.
+  // After a start, rules and children are still being loaded in slices: reading all rules now would
+  // load all of them in one turn.
   if (book.unread !== null) return templates;
   for (const [id, rule] of book.rules) {
     if (!rule.definition.perChild || !isExamined(rule)) continue;
@@ -110,7 +112,7 @@ export function templatesOfBudgets(
   const templates: Template[] = [];
   for (const [id, budget] of budgets) {
     const { own, loadSpend, children, definition } = budget;
-    // There are many sessions, each for a short time.
+    // Sessions aren't ranked: there are many, each for a short time.
     if (isPerSession(definition)) continue;
     if (own === null && loadSpend === null && isExamined(budget))
       templates.push({ id, size: children.size, names: () => children.keys() });
@@ -140,7 +142,9 @@ export function rank(
   );
 }
 
-/** What `rank` leaves out: the children that the query's path names and that have used nothing. */
+/**
+ * The children that `rank` leaves out: those on exactly the query's path that have used nothing.
+ */
 export function unusedChildrenOnPath(
   limits: Iterable<Parameters<typeof childAtQueryPath>[0] & { readonly id: string }>,
   query: ListQuery,
@@ -172,21 +176,21 @@ interface RankingQuestion {
   readonly walked: number;
 }
 
-/** A walk over this many names is repeated once a second at most, a longer one more seldom. */
+/** A walk over this many names is repeated at most once a second, a longer walk less often. */
 const namesPerSecond = 50_000;
 /** The tree of the dashboard asks once for each open level. */
 const answersMax = 16;
 
 interface KeptAnswer<T> {
   readonly answer: Promise<T>;
-  /** From its arrival on, which may be seconds after the question. */
+  /** Set when the answer arrives, which may be seconds after the question. */
   fromMs: number;
   untilMs: number;
 }
 
 /**
- * The last answers to questions that walk over all children: that of a million is reused for 20 s.
- * Who asks while an answer is being made gets that one.
+ * The last answers to questions that walk over all children. An answer for a million children is
+ * reused for 20 s. A question that is asked while its answer is being made gets the same answer.
  */
 export class LastAnswers<T> {
   readonly #answers = new Map<string, KeptAnswer<T>>();
@@ -212,7 +216,7 @@ export class LastAnswers<T> {
         answer.fromMs = this.#nowMs();
         answer.untilMs = answer.fromMs + (1000 * walked) / namesPerSecond;
       },
-      // Who asked gets the error; the next one asks again.
+      // The asker gets the error; the next question makes a new answer.
       () => {
         answer.untilMs = 0;
       },

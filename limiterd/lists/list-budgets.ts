@@ -58,7 +58,7 @@ import { hasUsage, money, peekedBook, usageRatio } from "./spend/budget-money.js
 /** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
 
-/** One page of all budgets in the order scope, subject, period, models, as `listRules`. */
+/** One page of all budgets in the order scope, subject, period, models; see `listRules`. */
 export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetPage {
   const { items, last } = budgetsOn(state, query);
   return {
@@ -73,7 +73,7 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   };
 }
 
-/** As `listBudgets`, after reading the other hosts' spend on its budgets. */
+/** As `listBudgets`, but first reads the other hosts' spend from these budgets. */
 export async function listFreshBudgets(
   state: DaemonState,
   query: ListQuery,
@@ -87,7 +87,7 @@ export async function listFreshBudgets(
   return listBudgets(state, query, nowMs);
 }
 
-/** As `childAtQueryPath`; null where not a child, but each session has an account. */
+/** As `childAtQueryPath`; null for budgets per session, which have no accounts of children. */
 function childOnQueryPath(budget: Budget, query: ListQuery): string | null {
   return isPerSession(budget.definition) ? null : childAtQueryPath(budget, query);
 }
@@ -198,7 +198,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: str
     ...(unpriced === undefined ? {} : { unpriced }),
     ...exhaustedField(budget.definition),
     ...holdField(budget.definition),
-    // A template has no account of its own, only a period.
+    // A template has a period, but no account of its own.
     ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
     period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / Math.max(1, endMs - startMs))),
     period_label: budgetPeriodLabel(periodSeconds, rolling),
@@ -220,7 +220,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: str
   };
 }
 
-/** The period as lists show it: that of a rolling budget ends now. */
+/** The period as lists show it: a rolling budget's ends now. */
 function shownBounds({ budgets }: DaemonState, budget: Budget, nowMs: number): PeriodBounds {
   const bounds = budgets.boundsOf(budget, nowMs);
   return {
@@ -229,13 +229,13 @@ function shownBounds({ budgets }: DaemonState, budget: Budget, nowMs: number): P
   };
 }
 
-/** The session of an account; empty for others. */
+/** The field for the session of an account; empty if the budget isn't per session. */
 export function sessionField(account: Account): { readonly session?: string } {
   const session = sessionOf(account);
   return session === null ? {} : { session };
 }
 
-/** What a session has left of its budgets, by the one that has the least; empty without one. */
+/** The session's budget with the least money left; empty if it has none. */
 export function sessionBudget(
   state: DaemonState,
   { user_path: userPath, session }: Pick<SessionItem, "user_path" | "session">,
@@ -257,19 +257,19 @@ function overridden(
   { declared: all, settings }: DaemonState,
   budget: Budget,
 ): Pick<BudgetItem, "overrides"> {
-  const theirs = budget.source === "manual" ? all.budgets.get(budget.id) : null;
-  if (theirs === null) return {};
-  const { amountUsd, perChild, unpriced } = theirs.definition;
+  const inConfig = budget.source === "manual" ? all.budgets.get(budget.id) : null;
+  if (inConfig === null) return {};
+  const { amountUsd, perChild, unpriced } = inConfig.definition;
   const where = { file: settings.configFile, section: "budgets" };
   return {
     overrides: {
-      ...placeFields(theirs.definition, theirs.at, where),
+      ...placeFields(inConfig.definition, inConfig.at, where),
       per_child: perChild,
       amount: amountUsd,
       ...(unpriced === undefined ? {} : { unpriced }),
-      ...exhaustedField(theirs.definition),
-      ...holdField(theirs.definition),
-      ...calendarBody(theirs.definition),
+      ...exhaustedField(inConfig.definition),
+      ...holdField(inConfig.definition),
+      ...calendarBody(inConfig.definition),
     },
   };
 }
@@ -307,11 +307,11 @@ function accountsOfCaller(
   nowMs: number,
 ): Account[] {
   if (!settings.budgetsEnabled) return [];
-  // Budgets on providers and models aren't the caller's own.
-  const ofPath = book
+  // Budgets of providers and models aren't only this caller's.
+  const forModels = book
     .copyForModels(null, caller, nowMs)
     .filter(({ budget }) => budget.definition.scope === "user_path");
-  return [...book.copy(caller, labels, nowMs), ...ofPath].sort((a, b) =>
+  return [...book.copy(caller, labels, nowMs), ...forModels].sort((a, b) =>
     compareBudgets(a.budget.definition, b.budget.definition),
   );
 }
@@ -348,8 +348,8 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
 }
 
 /**
- * The budgets that apply to a request, for `explain`. `retry_after` is 0 if a budget has something
- * left or isn't enforced.
+ * The budgets that apply to a request, for `explain`. `retry_after` is 0 for a budget that has
+ * money left or isn't enforced.
  */
 export function explainBudgets(
   state: DaemonState,

@@ -1,6 +1,7 @@
 /**
- * The query of a list of rules, budgets or keys: where to begin, how many items, and which filters
- * (docs/reference/admin-api.md, "Lists"); and the page of a sorted list that answers it.
+ * The query of a list of rules, budgets or keys (docs/reference/admin-api.md, "Lists"): where to
+ * begin, how many items, and which filters. Also here: the page of a sorted list that answers a
+ * query.
  */
 
 import { itemsPerPage } from "../../shared/bounds.js";
@@ -83,12 +84,12 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
   });
 }
 
-/** The filter by a path: `/`, which is none, if it isn't given. */
+/** The path to filter by; `/`, which filters nothing, if it isn't given. */
 export function parsePathFilter(raw: unknown): Checked<string> {
   return isAbsent(raw) ? good("/") : parseUserPath(raw, "user_path");
 }
 
-/** The number of items on a page: as many as fit, if it isn't given. */
+/** The number of items on a page; `itemsPerPage` if it isn't given. */
 export function parseLimit(limit: unknown): Checked<number> {
   if (isAbsent(limit)) return good(itemsPerPage);
   return isCount(limit, 1) && limit <= itemsPerPage
@@ -96,7 +97,7 @@ export function parseLimit(limit: unknown): Checked<number> {
     : bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
 }
 
-/** A numeric key, from which the next page goes back in time; null for the first page. */
+/** The numeric key from which a page continues back in time; null for the first page. */
 export function parsePosition(after: unknown): Checked<number | null> {
   const position = isAbsent(after) ? null : Number(after);
   return position === null || isCount(position)
@@ -114,8 +115,8 @@ export function parseMoment(value: unknown, field: string): Checked<number | nul
 }
 
 /**
- * Parses the body of a list of children: the template's key, and `{limit?, search?}`. A query has
- * the models, and the hours, as one text.
+ * Parses the body of a list of children: the template's key, and `{limit?, search?}`. In a URL's
+ * query, models and hours are one text each.
  */
 export function parseChildrenQuery(
   body: unknown,
@@ -133,7 +134,7 @@ export function parseChildrenQuery(
   return good({ key, query: query.value });
 }
 
-/** Whether the query is for the fullest items, not for the first by name. */
+/** Whether the query asks for the fullest items instead of the first by name. */
 export function isByUse({ chosen }: Pick<ListQuery, "chosen">): boolean {
   return chosen["order"] === "use";
 }
@@ -164,7 +165,7 @@ interface ListedLimit {
   readonly source: string;
 }
 
-/** The item's fields for where the configuration declares a rule or a budget, if known. */
+/** The fields that say where the configuration declares a rule or a budget; empty if unknown. */
 export function declaredPlace(
   { definition, source, declaredAt }: ListedLimit & { readonly declaredAt: DeclaredAt | null },
   where: DeclaredIn,
@@ -205,8 +206,8 @@ export function isListed(item: ListedLimit, query: ListQuery): boolean {
 }
 
 /**
- * The name of the template's child that the query's path itself is: the list has this child, also
- * one that has used nothing; null for other items.
+ * The name of the template's child whose path is exactly the query's path; null if there is none.
+ * The list has this child even if it has used nothing.
  */
 export function childAtQueryPath(item: ListedLimit, query: ListQuery): string | null {
   const { perChild, subject } = item.definition;
@@ -222,7 +223,7 @@ function isListedChild(item: ListedLimit, query: ListQuery, child: string): bool
   return hasChosen(item, query) && matchesChild(query, item, child);
 }
 
-/** Whether it has the scope and source that the query chooses. */
+/** Whether a rule or a budget has the scope and source that the query chooses. */
 export function hasChosen({ definition, source }: ListedLimit, query: ListQuery): boolean {
   const { scope = definition.scope, source: chosenSource = source } = query.chosen;
   return definition.scope === scope && source === chosenSource;
@@ -230,13 +231,13 @@ export function hasChosen({ definition, source }: ListedLimit, query: ListQuery)
 
 interface Page<T> {
   readonly items: readonly T[];
-  /** The last examined item if others follow it; null at the end of the list. */
+  /** The last examined item if more items follow it; null at the end of the list. */
   readonly last: T | null;
 }
 
 /**
  * Up to `limit` items that satisfy `isListed`, from an index on. It examines a bounded number of
- * items, so a page may be short or empty and not be the last.
+ * items, so a page may be short or empty although it isn't the last.
  */
 export function pageOf<T>(
   sorted: readonly T[],

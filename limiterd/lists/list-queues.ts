@@ -15,7 +15,9 @@ import { enqueuedUse } from "./list-rules.js";
 /** Classes that a queue lists. */
 const classesMax = 20;
 
-/** `within`: the subtree whose limits are listed; others' queues aren't even counted. */
+/**
+ * `within`: the subtree whose limits are listed; the queues of other limits aren't counted either.
+ */
 export function listQueues(
   state: EnqueuedCounts & Pick<DaemonState, "waiters">,
   within: string,
@@ -38,7 +40,7 @@ export function listQueues(
 
 type EnqueuedCounts = Pick<DaemonState, "book" | "pending" | "settings">;
 
-/** The enforced caps on enqueued tokens; with a path, those that a batch of it meets. */
+/** The enforced caps on enqueued tokens; with a path, only those that count a batch of the path. */
 export function enqueuedItems(
   state: EnqueuedCounts,
   nowMs: number,
@@ -47,9 +49,12 @@ export function enqueuedItems(
   const { book, pending, settings } = state;
   if (!areEnforced(settings)) return [];
   const paths = userPath === null ? pending.pathsOfBatches(nowMs) : [userPath];
-  const counters = paths.flatMap((path) => book.copyOnBatches(path, nowMs));
-  const own = userPath === null ? book.onBatches.flatMap((rule) => book.fresh(rule).own ?? []) : [];
-  const bySubject = new Map([...own, ...counters].map((counter) => [counter.subject, counter]));
+  const counters = paths.flatMap((path) => book.copyBatchCounters(path, nowMs));
+  const ruleCounters =
+    userPath === null ? book.batchRules.flatMap((rule) => book.fresh(rule).own ?? []) : [];
+  const bySubject = new Map(
+    [...ruleCounters, ...counters].map((counter) => [counter.subject, counter]),
+  );
   return [...bySubject.values()].sort(compareSubjects).flatMap((counter) => {
     const use = isOff(counter.rule, nowMs) ? null : enqueuedUse(counter, nowMs);
     return use === null
@@ -62,12 +67,12 @@ function compareSubjects(a: Counter, b: Counter): number {
   return a.subject < b.subject ? -1 : a.subject > b.subject ? 1 : 0;
 }
 
-/** Without usage, no batch is counted. */
+/** Whether caps on enqueued tokens are enforced: without usage tracking, no batch is counted. */
 function areEnforced({ rateLimitsEnabled, usageEnabled }: DaemonState["settings"]): boolean {
   return rateLimitsEnabled && usageEnabled;
 }
 
-/** The caps on enqueued tokens that a batch of the path meets. */
+/** The caps on enqueued tokens that count a batch of the path. */
 export function capsOnBatches(
   state: Pick<DaemonState, "book" | "settings">,
   userPath: string,
@@ -79,14 +84,14 @@ export function capsOnBatches(
   });
 }
 
-/** Copies of the counters with these caps. */
+/** Copies of the counters with the caps of `capsOnBatches`. */
 export function countersOnBatches(
   { book, settings }: Pick<DaemonState, "book" | "settings">,
   userPath: string,
   nowMs: number,
 ): readonly Counter[] {
   if (!areEnforced(settings)) return [];
-  return book.copyOnBatches(userPath, nowMs).filter(({ rule }) => !isOff(rule, nowMs));
+  return book.copyBatchCounters(userPath, nowMs).filter(({ rule }) => !isOff(rule, nowMs));
 }
 
 function queueItem(view: QueueView<Waiter>, monoMs: number): QueueItem {

@@ -28,8 +28,8 @@ export const refusalChoices = {
 } as const;
 
 /**
- * One page, newest first. `after` is the number of the last examined refusal; refusals that were
- * dropped since are left out.
+ * One page, newest first. `query.after` is the number of the last refusal that the previous page
+ * examined.
  */
 export function listRefusals(
   refusals: Pick<RecentRefusals, "newestFirst">,
@@ -60,7 +60,7 @@ export function listRefusals(
   }
 }
 
-/** The number in an `after`; null, for the newest, if it isn't a number. */
+/** The number in `after`; null, which begins with the newest, if it isn't a number. */
 function numberOf(after: string | null): number | null {
   return after !== null && /^\d{1,15}$/.test(after) ? Number(after) : null;
 }

@@ -96,9 +96,8 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
 }
 
 /**
- * The rules and the children of templates with the highest used ratio, the fullest first: one page,
- * whose `next` is null. Children that use nothing are listed only if a search or the query's path
- * names them.
+ * The rules and the children of templates with the highest used ratio, the fullest first, on one
+ * page. A child that has used nothing is listed only if a search or the query's path names it.
  */
 export async function listFullestRules(
   book: RuleBook,
@@ -152,8 +151,8 @@ function listedChild(
 }
 
 /**
- * `child`: lists only the raises that apply to it, and not what the template would have refused,
- * which isn't counted by child.
+ * `child`: the item is for this child of a template. It has only the raises of the child, and not
+ * what a shadow template would have refused, which isn't counted by child.
  */
 function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: string): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
@@ -203,15 +202,15 @@ function overridden(
   rule: Rule,
   { declared: all, configFile: file }: ListOptions,
 ): Pick<RuleItem, "overrides"> {
-  const theirs = rule.source === "manual" ? all.get(rule.id) : null;
-  if (theirs === null) return {};
-  const { perChild, hostOnly } = theirs.definition;
+  const inConfig = rule.source === "manual" ? all.get(rule.id) : null;
+  if (inConfig === null) return {};
+  const { perChild, hostOnly } = inConfig.definition;
   return {
     overrides: {
-      ...placeFields(theirs.definition, theirs.at, { file, section: "rate_limits" }),
+      ...placeFields(inConfig.definition, inConfig.at, { file, section: "rate_limits" }),
       per_child: perChild,
       ...(hostOnly === true ? { host_only: true } : {}),
-      ...capFields(theirs.definition),
+      ...capFields(inConfig.definition),
     },
   };
 }
@@ -255,7 +254,7 @@ function enqueuedRatio(counter: Counter, nowMs: number): number {
   return use === null ? 0 : use.used / use.cap;
 }
 
-/** The tokens of unfinished batches and their cap; null without one. */
+/** The tokens of unfinished batches, and the cap on them; null without such a cap. */
 export function enqueuedUse(
   { rule, child, subject }: Counter,
   nowMs: number,
@@ -298,14 +297,17 @@ export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): 
       : { requests_remaining: Math.max(0, maxRequests - requestsUsed) }),
     ...(maxTokens === null ? {} : { tokens_remaining: Math.max(0, maxTokens - tokensUsed) }),
     ...(isHardCap(rule) ? { tokens_held: rule.held?.of(child) ?? 0 } : {}),
-    ...Object.fromEntries(parts.flatMap((part) => countsOfPart(part, ownNowMs))),
+    ...Object.fromEntries(parts.flatMap((part) => countFields(part, ownNowMs))),
     window_start: formatSeconds(window.startMs),
     window_end: formatSeconds(window.startMs + rule.periodMs),
     ...(exhaustedIn === null ? {} : { exhausted_in_seconds: exhaustedIn }),
   };
 }
 
-/** The first of `secondsToCaps`; null if none is reached, or one has been. Windows are rolled. */
+/**
+ * The least of `secondsToCaps` of these counters; null if none will reach its cap, or if one has
+ * already. The windows must be rolled to now.
+ */
 export function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number | null {
   let first: number | null = null;
   for (const counter of counters) {
@@ -318,14 +320,14 @@ export function secondsToFirst(counters: readonly Counter[], ownNowMs: number): 
   return first;
 }
 
-function heldOfPart(
+function heldFields(
   { rule, child }: Counter,
   shown: (count: number) => number,
 ): readonly (readonly [string, number])[] {
   return isHardCap(rule) ? [[`${rule.measure}_held`, shown(rule.held?.of(child) ?? 0)]] : [];
 }
 
-function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [string, number])[] {
+function countFields(part: Counter, ownNowMs: number): readonly (readonly [string, number])[] {
   const { measure, periodMs } = part.rule;
   rollWindow(part.window, periodMs, ownNowMs);
   const { window, nowMs } = countsOf(part, ownNowMs);
@@ -335,6 +337,6 @@ function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [stri
   return [
     [`${measure}_used`, shown(used)],
     [`${measure}_remaining`, shown(remaining)],
-    ...heldOfPart(part, shown),
+    ...heldFields(part, shown),
   ];
 }

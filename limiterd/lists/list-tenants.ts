@@ -1,8 +1,8 @@
 /**
- * Tenants for GET /admin/tenants (docs/reference/admin-api.md): the paths below another one, with
- * what their limits, budgets, keys and kept requests say of them, and their usage. Reading changes
- * nothing. It works in slices: a template may have a million children. Not here: which paths become
- * rows (`tenant-rows.ts`).
+ * Tenants for GET /admin/tenants (docs/reference/admin-api.md): the paths below another path, each
+ * with facts from its limits, budgets, keys and kept requests, and with its usage. Reading changes
+ * nothing. It works in slices, because a template may have a million children. Not here: which
+ * paths become rows (`tenant-rows.ts`).
  */
 import type { RequestItem } from "../../shared/api/request-item.js";
 import { type TenantList, tenantSorts } from "../../shared/api/tenant-item.js";
@@ -72,11 +72,11 @@ export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQu
   });
 }
 
-/** Few, because a path's ratio and forecast take more than comparing a name. */
+/** Paths per turn of the event loop: few, because computing a ratio and a forecast takes time. */
 const pathsPerTurn = 500;
-/** Names with usage that are looked up one by one, each by a query of the store. */
+/** The most names with usage that are looked up: each takes a query of the store. */
 const usedNamesMax = 2_000;
-/** A shorter limit is free again before anyone could act. */
+/** Limits with shorter periods have no forecast: they are free again before anyone could act. */
 const forecastSecondsMin = 3600;
 
 /** Rejects with `StoreUnreadableError`. */
@@ -105,7 +105,7 @@ async function listTenants(
   const rows = new Rows(query);
   if (sort === "spend") await addSpenders(state, rows, query, nowMs);
   await addFacts(state, rows, query, nowMs);
-  // Other paths have only usage: they come last.
+  // Paths that have only usage come last.
   if (!query.isFlat && (sort === "path" || rows.size <= limit))
     await addUsedNames(state, rows, window);
   if (rows.wasFull) {
@@ -169,7 +169,7 @@ async function addRequests(
   for (const batch of state.requests.since(fromMs)) {
     for (const entry of batch) {
       const { atMs, report } = entry;
-      if (atMs >= beforeMs || report.user_path === undefined || !isTrouble(report.kind)) continue;
+      if (atMs >= beforeMs || report.user_path === undefined || !isFailure(report.kind)) continue;
       const row = rows.of(report.user_path);
       if (row === null) continue;
       if (report.kind === "refused") {
@@ -178,7 +178,7 @@ async function addRequests(
       }
       row.failures++;
       if (row.lastError !== null) continue;
-      // As its caller sees it.
+      // The error as its caller sees it.
       const { error_message, note } = shownTo(viewerAt(state, report.user_path), entry).report;
       row.lastError = {
         at: formatMillis(atMs),
@@ -190,18 +190,18 @@ async function addRequests(
   }
 }
 
-function isTrouble(kind: RequestItem["kind"]): boolean {
+function isFailure(kind: RequestItem["kind"]): boolean {
   return kind === "failed" || kind === "refused";
 }
 
-/** What the rules and budgets of user paths say. */
+/** Adds how much of the rules and budgets of user paths is used. */
 async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
   const { settings, budgets, yieldToEventLoop } = state;
   const turns = new Turns(pathsPerTurn);
   if (settings.rateLimitsEnabled)
     for (const counted of limitsOf(state, rows, nowMs)) {
       const ratio = usedRatio(counted.counters, nowMs);
-      if (rows.wants(counted.path, ratio)) rows.note(foundOnLimit(counted, ratio, nowMs));
+      if (rows.wants(counted.path, ratio)) rows.note(worstOfLimit(counted, ratio, nowMs));
       if (turns.isOver()) await yieldToEventLoop();
     }
   if (!settings.budgetsEnabled) return;
@@ -209,12 +209,12 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
   for (const account of accountsOf(state, rows)) {
     const ratio = usageRatio(peeked, account, nowMs);
     if (rows.wants(account.subject, ratio))
-      rows.note(foundOnBudget(budgets, account, ratio, nowMs));
+      rows.note(worstOfBudget(budgets, account, ratio, nowMs));
     if (turns.isOver()) await yieldToEventLoop();
   }
 }
 
-function foundOnLimit(
+function worstOfLimit(
   { path, counters, period, seconds }: CountedPath,
   ratio: number,
   nowMs: number,
@@ -234,7 +234,7 @@ function foundOnLimit(
   };
 }
 
-function foundOnBudget(
+function worstOfBudget(
   book: BudgetBook,
   account: Account,
   ratio: number,
@@ -297,7 +297,7 @@ function* accountsOf({ budgets }: DaemonState, rows: Rows): Generator<Account> {
   }
 }
 
-/** `names`: of the wanted ones; null: all. */
+/** `names`: those of the wanted children; null for all. */
 function* childrenOf(children: ChildCounters, names: readonly string[] | null): Generator<Counter> {
   if (names === null) {
     const walk = children.walk();
@@ -321,7 +321,9 @@ function* accountsIn(
     }
 }
 
-/** Direct children with usage: a bounded number of the stored ones, the first by name. */
+/**
+ * Adds direct children that have usage; of the stored ones only the first `usedNamesMax` by name.
+ */
 async function addUsedNames(
   state: DaemonState,
   rows: Rows,
@@ -345,13 +347,13 @@ async function addUsedNames(
   }
 }
 
-/** The direct child of a path that a path below it belongs to; null for other paths. */
+/** The direct child of `parent` on the way to `path`; null if `path` isn't below `parent`. */
 function childBelow(path: string, parent: string): string | null {
   const name = isPathWithin(path, parent) ? childOnPath(path, parent) : null;
   return name === null ? null : childPath(parent, name);
 }
 
-/** The paths with the highest cost; in a flat list, those below each template, too. */
+/** Adds the paths with the highest cost; in a flat list also those below each template. */
 async function addSpenders(
   state: DaemonState,
   rows: Rows,
@@ -362,7 +364,7 @@ async function addSpenders(
   const parents = new Set([window.userPath]);
   if (isFlat) for (const path of templatesIn(state)) if (rows.reaches(path)) parents.add(path);
   const add = (path: string, cost: number): void => {
-    // The rest has no path.
+    // The sum of the rest has no path.
     const row = !path.startsWith("/") || (isFlat && parents.has(path)) ? null : rows.of(path);
     if (row !== null) row.spend = Math.max(row.spend, cost);
   };
@@ -386,12 +388,12 @@ async function addSpenders(
       { by: "path", step: null },
       nowMs,
     );
-    // The parent's own usage is no child's.
+    // Leaves out the usage of the parent's own path.
     for (const { key, total_cost: cost } of groups) if (key !== parent) add(key, cost);
   }
 }
 
-/** Templates whose children are compared by cost: each takes a summary of its own. */
+/** The most templates whose children are compared by cost: each takes its own summary. */
 const templatesMax = 20;
 
 function templatesIn({ book, budgets }: DaemonState): ReadonlySet<string> {
@@ -404,11 +406,13 @@ function templatesIn({ book, budgets }: DaemonState): ReadonlySet<string> {
 interface RowSums {
   /** By path; null if usage isn't tracked. */
   readonly sums: ReadonlyMap<string, Rollup> | null;
-  /** Which hosts they are of; null if hosts don't share their usage. */
+  /** The hosts of which these are the sums; null if hosts don't share their usage. */
   readonly hosts: ReportHosts | null;
 }
 
-/** The sums of the rows, of all hosts that share their usage. Notes which rows have children. */
+/**
+ * The usage of the rows, of all hosts that share their usage. Also notes which rows have children.
+ */
 async function usageOfRows(
   state: DaemonState,
   rows: readonly Row[],
@@ -422,10 +426,10 @@ async function usageOfRows(
       sums: await sumsOfRecords(state, rows, window),
       hosts: others === null ? null : ofRecords,
     };
-  if (others === null) return { sums: await ownSums(state, rows, window), hosts: null };
+  if (others === null) return { sums: await sumsOfHost(state, rows, window), hosts: null };
   const { fromDay, toDay } = window;
   const { answer, hosts } = await others.withOthers(async (open) => {
-    const sums = await ownSums(state, rows, window);
+    const sums = await sumsOfHost(state, rows, window);
     for (const [userPath, total] of sums)
       await open?.read({ kind: "totals", userPath, fromDay, toDay }, (_, sum) =>
         addRollup(total, sum),
@@ -435,7 +439,7 @@ async function usageOfRows(
   return { sums: answer, hosts };
 }
 
-async function ownSums(
+async function sumsOfHost(
   state: DaemonState,
   rows: readonly Row[],
   { fromDay, toDay }: UsageWindow,
@@ -444,18 +448,18 @@ async function ownSums(
   const byPrefix = new Map(rows.map((row) => [totalPrefix(row.path), row]));
   const view = state.usage.rollups.open();
   try {
-    const early = new Set<string>();
+    const unstored = new Set<string>();
     await eachUnstored(state, view, (key, sum) => {
       if (!key.startsWith("t")) return;
       const day = dayOfKey(key);
       const row = byPrefix.get(key.slice(0, key.length - day.length));
       if (row === undefined || day < fromDay || day > toDay) return;
-      early.add(key);
+      unstored.add(key);
       addRollup(sums.get(row.path)!, sum);
     });
     for (const [prefix, { path }] of byPrefix)
       await eachStored(state, { prefix, days: { fromDay, toDay }, view }, (key, sum) => {
-        if (!early.has(key)) addRollup(sums.get(path)!, sum);
+        if (!unstored.has(key)) addRollup(sums.get(path)!, sum);
       });
   } finally {
     view.close();
@@ -463,7 +467,7 @@ async function ownSums(
   return sums;
 }
 
-/** The sums of a range with times, of this host's records. */
+/** The usage of the rows in a range with times, from this host's records. */
 async function sumsOfRecords(
   state: DaemonState,
   rows: readonly Row[],

@@ -21,7 +21,7 @@ type Name = keyof typeof limiterMetrics;
 
 interface Question {
   readonly status: DaemonStatus;
-  /** Maximum number of rules, and of budgets, with metrics of their own. */
+  /** The most rules, and the most budgets, that have their own metrics. */
   readonly rulesMax: number;
   readonly nowMs: number;
 }
@@ -223,8 +223,8 @@ interface LimitSeries {
 }
 
 /**
- * The metrics of rules, in the order of lists, without templates, which have no counter of their
- * own.
+ * The metrics of rules, in the order of lists. Templates are left out: they have no counter of
+ * their own.
  */
 function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSeries {
   // After a start, rules are loaded in slices; `sorted` would load all of them in one turn.
@@ -232,7 +232,7 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
   const series: ReportedSeries[] = [];
   let rules = 0;
   for (const rule of book.sorted()) {
-    // Skip rules that are left out, because reading `own` would create their counters.
+    // Skip the rules beyond the maximum: reading `own` would create their counters.
     const { wouldRefuse } = rule;
     if ((rule.definition.perChild && wouldRefuse === null) || rules++ >= max) continue;
     if (wouldRefuse !== null) {

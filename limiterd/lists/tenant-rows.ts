@@ -1,7 +1,7 @@
 /**
- * The rows of a list of tenants while they are found: which row a path belongs to, and which rows
- * are kept of more than fit in memory, because a template may have a million children. Pure. Not
- * here: where the facts of a row come from (`list-tenants.ts`).
+ * Collects the rows of a list of tenants: which row a path belongs to, and which rows are kept if
+ * not all fit in memory, because a template may have a million children. Pure. Not here: where the
+ * facts of a row come from (`list-tenants.ts`).
  */
 import type { TenantItem, TenantLimit, TenantSort } from "../../shared/api/tenant-item.js";
 import { sumUsd } from "../../shared/domain/money.js";
@@ -13,7 +13,7 @@ import type { Rollup } from "../usage/rollup.js";
 export interface RowOptions {
   /** The rows are below this path. */
   readonly under: string;
-  /** Each path has a row of its own; otherwise a row is a direct child with all below it. */
+  /** Whether each path has its own row; else a row is a direct child with everything below it. */
   readonly isFlat: boolean;
   /** In lower case; empty: all. */
   readonly search: string;
@@ -28,10 +28,13 @@ export interface Row {
   spend: number;
   /** The limit or budget with the highest used ratio. */
   nearest: WorstLimit | null;
-  /** The one that is used up first. */
+  /** The limit or budget that will be used up first. */
   runsOut: WorstLimit | null;
   keys: number;
-  /** Of all refusals and of the kept details; the greater one counts. */
+  /**
+   * The refusals among the last refusals, and among the kept details of requests. The greater
+   * number is shown.
+   */
   refused: number;
   refusedInDetail: number;
   failures: number;
@@ -48,12 +51,12 @@ const noFacts = {
   lastError: null,
 };
 
-/** What a limit or a budget says of the path that it is on. */
+/** How much of a limit or budget is used, and when it will be used up. */
 export interface WorstLimit extends Omit<TenantLimit, "exhausts_at"> {
   readonly exhaustsAtMs: number | null;
 }
 
-/** Rows that are held at a time: sorting them takes one or two milliseconds. */
+/** The most rows in memory: sorting them takes one or two milliseconds. */
 const rowsMax = 2_000;
 
 export class Rows {
@@ -72,7 +75,9 @@ export class Rows {
     return this.#rows.size;
   }
 
-  /** Whether rows were dropped. One that was dropped and found again lacks earlier facts. */
+  /**
+   * Whether rows were dropped. A row that was dropped and then found again lacks its earlier facts.
+   */
   get wasFull(): boolean {
     return this.#wasFull;
   }
@@ -88,8 +93,8 @@ export class Rows {
   }
 
   /**
-   * The names of the direct children of a path whose limits are wanted; null: perhaps all. So the
-   * second look at a million children is at a few.
+   * The names of the direct children of a path whose limits are wanted; null if any child's may be.
+   * After rows were dropped, the second walk over a million children needs only these few.
    */
   childrenOf(path: string): readonly string[] | null {
     const { under, isFlat } = this.#options;
@@ -175,22 +180,22 @@ export class Rows {
   }
 
   #isBefore(path: string, { path: last }: Row): boolean {
-    const own = this.#rowPathOf(path);
-    return own !== null && own < last;
+    const rowPath = this.#rowPathOf(path);
+    return rowPath !== null && rowPath < last;
   }
 
   #existing(path: string): Row | null {
-    const own = this.#rowPathOf(path);
-    return own === null ? null : (this.#rows.get(own) ?? null);
+    const rowPath = this.#rowPathOf(path);
+    return rowPath === null ? null : (this.#rows.get(rowPath) ?? null);
   }
 
   #rowPathOf(path: string): string | null {
     const { under, isFlat, search } = this.#options;
-    const at = under === "/" ? 1 : under.length + 1;
-    if (path.length < at + 1 || !isPathWithin(path, under)) return null;
-    const end = isFlat ? -1 : path.indexOf("/", at);
-    const own = end === -1 ? path : path.slice(0, end);
-    return search === "" || own.toLowerCase().includes(search) ? own : null;
+    const start = under === "/" ? 1 : under.length + 1;
+    if (path.length < start + 1 || !isPathWithin(path, under)) return null;
+    const end = isFlat ? -1 : path.indexOf("/", start);
+    const rowPath = end === -1 ? path : path.slice(0, end);
+    return search === "" || rowPath.toLowerCase().includes(search) ? rowPath : null;
   }
 
   #added(path: string): Row | null {
@@ -216,7 +221,7 @@ function newRow(path: string): Row {
   return { path, hasChildren: false, spend: 0, ...noFacts };
 }
 
-/** The orders in which a path may rank among the first by its limits alone. */
+/** The orders in which a path may come first because of its limits alone. */
 const bySubject: ReadonlySet<TenantSort> = new Set(["used", "runs_out", "path"]);
 
 const byRatio = (a: Row, b: Row): number =>

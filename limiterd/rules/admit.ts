@@ -28,7 +28,7 @@ import {
   type Judgement,
   judge,
   longestBreach,
-  type Refused,
+  type RefusedVerdict,
 } from "./judge.js";
 import { sharerOf } from "./judge-share.js";
 import { isShown } from "./limits-above.js";
@@ -52,19 +52,19 @@ export interface AdmittedVerdict {
 }
 
 /** A budget refuses the request; the headers are those of the rules, which would admit it. */
-export interface Exceeded {
+export interface ExceededVerdict {
   readonly kind: "exceeded";
   readonly breach: BudgetBreach;
   readonly headers: SuccessHeaders | null;
 }
 
-export type Verdict = AdmittedVerdict | Refused | Exceeded;
+export type Verdict = AdmittedVerdict | RefusedVerdict | ExceededVerdict;
 
-/** The engine must be asked before the decision; nothing was counted. */
-export interface Unsure {
+/** This host must ask the other hosts' engine before it can decide; nothing was counted. */
+export interface UnsureVerdict {
   readonly kind: "unsure";
-  /** By the counts that are known. */
-  readonly judgement: Judgement | Exceeded;
+  /** The judgement by the counts that this host knows. */
+  readonly judgement: Judgement | ExceededVerdict;
 }
 
 /**
@@ -81,12 +81,12 @@ export function admit(
   book: Matching & Pick<RuleBook, "count" | "shared">,
   request: JudgedRequest,
   options: AdmissionOptions,
-): Verdict | Unsure;
+): Verdict | UnsureVerdict;
 export function admit(
   book: Matching & Pick<RuleBook, "count" | "shared">,
   request: JudgedRequest,
   options: AdmissionOptions,
-): Verdict | Unsure {
+): Verdict | UnsureVerdict {
   const judgement = judge(book, request, options);
   if (options.turn?.isUnsure === true) return { kind: "unsure", judgement };
   if (book.shared.size > 0) noteDemand(book, request, judgement, options);
@@ -124,7 +124,7 @@ export function readmit(
   book: Matching & Pick<RuleBook, "count" | "shared">,
   rerouted: Pick<JudgedRequest, "userPath" | "session" | "targets" | "metered">,
   options: AdmissionOptions,
-): Verdict | Unsure {
+): Verdict | UnsureVerdict {
   const { userPath, targets } = rerouted;
   const { budgets = null, upstream = null } = options;
   const targetRules = new TargetRules(book);
@@ -157,9 +157,9 @@ export function readmit(
 }
 
 /**
- * The numbers of the success headers, whose names and texts the proxy adds: the request triple from
- * the rule with the least left after this request, the token triple likewise; ties to the earlier
- * rule. The windows are rolled to now.
+ * The numbers of the success headers; the proxy adds names and texts. Requests are those of the
+ * rule with the fewest left after this request, tokens likewise; on a tie those of the earlier
+ * rule. The windows must be rolled to now.
  */
 export function headersOfCounters(
   counters: readonly Counter[],
@@ -208,7 +208,10 @@ function scopeAndSubject({ rule, subject }: Counter): {
   return { scope: rule.definition.scope, subject };
 }
 
-/** Notes on each shared cap that a child asks, and whether the cap or its shares refuse it. */
+/**
+ * Notes on each shared cap that a child asks for it, and whether the cap or its shares refuse the
+ * child.
+ */
 function noteDemand(
   matching: Matching,
   { userPath, targets, submission }: JudgedRequest,
@@ -231,13 +234,14 @@ function noteCapDemand(
     const { sharing } = childCounter.rule;
     if (sharing === null || isOff(childCounter.rule, nowMs)) continue;
     const counter = counters[i - 1]!;
-    const cap = sharing.of(counter.child, nowMs);
+    const cap = sharing.findOrMake(counter.child, nowMs);
     const name = sharerOf({ counter, childCounter });
     if (cap === undefined) continue;
     const breach = isRefused ? longestBreach([counter, childCounter], options) : null;
-    cap.returns(name, nowMs);
-    cap.asked(name, nowMs, breach !== null && options.waits !== true);
-    if (breach !== null) cap.isKeptForOthers = breach.share !== undefined;
+    cap.dropCredit(name, nowMs);
+    if (breach === null || options.waits === true) cap.noteRequest(name, nowMs);
+    else cap.noteRefusal(name, nowMs);
+    if (breach !== null) cap.isLastRefusalByShare = breach.share !== undefined;
   }
 }
 
@@ -253,7 +257,7 @@ function countRequest(
   for (const counter of counters) {
     keepChild(counter);
     if (slots) counter.inFlight++;
-    counter.rule.sharing?.counted(counter.child, 1);
+    counter.rule.sharing?.addRequests(counter.child, 1);
     if (counter.rule.periodMs > 0 && isOff(counter.rule, nowMs)) continue;
     shareOf(counter)?.counted(counter.window);
     if (counter.rule.periodMs === 0) continue;
@@ -270,9 +274,9 @@ export interface ShadowVerdict {
 }
 
 /**
- * Judges an admitted request by the shadow rules that cover it, each on its own counters. Those
- * that would refuse it note that and don't count it, as if this rule alone were enforced; the
- * others count it. Call when the verdict has counted the request. Null if none covers it.
+ * Judges an admitted request by each shadow rule that covers it. A rule that would refuse the
+ * request notes that and doesn't count it, as if it were enforced; the others count it. Call this
+ * after the verdict has counted the request. Null if no shadow rule covers it.
  */
 export function admitShadows(
   book: Pick<RuleBook, "shadows" | "shared" | "count" | "noteRefused">,

@@ -20,7 +20,13 @@ import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, RecountedAttempt, RecountedLease } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
 import { weightedAmount, weightsOfRule } from "./hard-limits.js";
-import { isSameTarget, matchAll, matchPath, matchTarget, type RuleBook } from "./rule-book.js";
+import {
+  allCountersOf,
+  isSameTarget,
+  pathCountersOf,
+  type RuleBook,
+  targetCountersOf,
+} from "./rule-book.js";
 
 /** The fields of a record of which measures are made. */
 export type RecordedUse = Pick<
@@ -36,13 +42,15 @@ export type RecordedUse = Pick<
 
 /** The details of what a response used, beside its number of tokens. */
 export interface Use {
-  /** Null, or invalid: the tokens count as input and as output, and the cost isn't known. */
+  /** If null or invalid, the tokens count both as input and as output, and have no cost. */
   readonly recorded: RecordedUse | null;
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
-  /** Whether it is the most that may have been used: each token has the highest weight. */
+  /**
+   * Whether this is the most that may have been used, so that each token has the highest weight.
+   */
   readonly isUpperBound?: boolean;
-  /** Whether a window that counted this takes it back. */
+  /** Whether windows take this back instead of counting it. */
   readonly isWithdrawn?: boolean;
 }
 
@@ -53,11 +61,11 @@ interface Charge {
   /** Before any weights apply. */
   readonly tokens: number;
   readonly use?: Use;
-  /** What was charged of it already; a window isn't reduced if it was more. */
+  /** What was already charged for the same request: windows count only what exceeds it. */
   readonly charged?: Charged | undefined;
   /**
-   * The batch of the journal that counted the requests before, if any; the cluster's counters
-   * include them then.
+   * The batch of the journal that counted these requests before, if any. Then the counters that
+   * hosts share already include them.
    */
   readonly lsn?: number;
   /** Without it, every counter is charged. */
@@ -74,25 +82,25 @@ export interface Charged {
 export function charge(
   book: Pick<RuleBook, "count">,
   counters: readonly Counter[],
-  { atMs, requests, tokens: all, use, charged, lsn, appliesTo }: Charge,
+  { atMs, requests, tokens: unweighted, use, charged, lsn, appliesTo }: Charge,
   nowMs: number,
 ): void {
   for (const counter of counters) {
     const { rule, window } = counter;
     const { periodMs, sharing } = rule;
     if (appliesTo !== undefined && !appliesTo(counter)) continue;
-    // The children that share a gauge take turns by what they use.
+    // Gauges count no tokens, but children that share one take turns by what they use.
     if (periodMs === 0 && sharing === null) continue;
     if (isOff(rule, atMs)) continue;
-    const amount = amountCounted(rule, all, use);
+    const amount = amountCounted(rule, unweighted, use);
     const tokens =
       charged === undefined
         ? amount
         : Math.max(0, amount - amountCounted(rule, charged.tokens, charged.use));
     if (requests === 0 && tokens === 0) continue;
     if (sharing !== null) {
-      if (requests !== 0) sharing.counted(counter.child, requests);
-      sharing.used(counter.child, tokens);
+      if (requests !== 0) sharing.addRequests(counter.child, requests);
+      sharing.addUse(counter.child, tokens);
     }
     if (periodMs === 0) continue;
     // A child that isn't kept has no counts to take back.
@@ -140,7 +148,7 @@ function amountUsed(rule: Rule, tokens: number, use?: Use): number {
   });
 }
 
-/** As hard caps count it while it is held. */
+/** The amount as hard caps count it while a request holds it. */
 function mostCounted(
   rule: Rule,
   { inputTokens, outputTokens }: RecordedUse,
@@ -189,22 +197,26 @@ export interface Ledger {
 
 /**
  * Whether no window counts this request, because it had no admission (`lsn` 0) or a crash lost its
- * count.
+ * count. `recounted`: what was counted again for its lease since the crash.
  */
-export function isRequestForgotten(epochs: Epochs, lsn: number, again?: RecountedLease): boolean {
-  return lsn === 0 || (isLost(epochs, lsn) && again?.path !== true);
+export function isRequestForgotten(
+  epochs: Epochs,
+  lsn: number,
+  recounted?: RecountedLease,
+): boolean {
+  return lsn === 0 || (isLost(epochs, lsn) && recounted?.path !== true);
 }
 
 /** As `isRequestForgotten`, for an attempt at a target. */
 export function isAttemptForgotten(
   epochs: Epochs,
   { target, lsn }: RecountedAttempt,
-  again?: RecountedLease,
+  recounted?: RecountedLease,
 ): boolean {
-  const isAgain = again?.attempts.some(
-    (other) => other.lsn === lsn && isSameTarget(other.target, target),
+  const isRecounted = recounted?.attempts.some(
+    (attempt) => attempt.lsn === lsn && isSameTarget(attempt.target, target),
   );
-  return lsn === 0 || (isLost(epochs, lsn) && isAgain !== true);
+  return lsn === 0 || (isLost(epochs, lsn) && isRecounted !== true);
 }
 
 /**
@@ -227,19 +239,19 @@ export function recountLease(
   nowMs: number,
 ): boolean {
   const { lsn, target, targetLsn } = lease;
-  const again = recounted.get(lease.lease) ?? { path: false, attempts: [] };
+  const before = recounted.get(lease.lease) ?? { path: false, attempts: [] };
   // A request without an admission is counted by its settle.
-  const request = lsn !== 0 && isRequestForgotten(epochs, lsn, again);
+  const isRequestLost = lsn !== 0 && isRequestForgotten(epochs, lsn, before);
   const attempt = target === null || targetLsn === 0 ? null : { target, lsn: targetLsn };
-  const isNew = attempt !== null && isAttemptForgotten(epochs, attempt, again);
-  if (!request && !isNew) return false;
+  const isAttemptLost = attempt !== null && isAttemptForgotten(epochs, attempt, before);
+  if (!isRequestLost && !isAttemptLost) return false;
   recounted.set(lease.lease, {
-    path: again.path || request,
-    attempts: isNew ? [...again.attempts, attempt] : again.attempts,
+    path: before.path || isRequestLost,
+    attempts: isAttemptLost ? [...before.attempts, attempt] : before.attempts,
   });
-  if (request)
+  if (isRequestLost)
     countSince(book, pathCounters, { lsn, atMs: lease.admittedAtMs, requests: 1 }, nowMs);
-  if (isNew)
+  if (isAttemptLost)
     countSince(
       book,
       targetCounters,
@@ -249,7 +261,7 @@ export function recountLease(
   return true;
 }
 
-/** Counts, or takes back, on the rules that existed at this log sequence number. */
+/** Counts a request, or takes it back, on the rules that existed at its log sequence number. */
 export function countSince(
   book: RuleBook,
   counters: readonly Counter[],
@@ -306,13 +318,13 @@ function chargeTokens(
   const { endedAtMs, tokens } = facts;
   // A request without tokens may have a cost.
   if (tokens === 0 && facts.recorded === null) return;
-  const isThere = held !== undefined && isSameTarget(held.target, target);
+  const isAtTarget = held !== undefined && isSameTarget(held.target, target);
   const calls = facts.recorded?.toolCalls;
   // A provider may run tools that the request didn't name, such as those of a stored prompt.
   const isKnown = calls === undefined || carriesAll(held?.target, calls);
   const counters =
-    (isKnown ? countersOfLease(isThere ? held : undefined, book) : null) ??
-    matchAll(
+    (isKnown ? countersOfLease(isAtTarget ? held : undefined, book) : null) ??
+    allCountersOf(
       book,
       { userPath, target: withTools(target, calls), refusedBy: held?.refusedBy },
       nowMs,
@@ -320,7 +332,10 @@ function chargeTokens(
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens, use: facts, charged }, nowMs);
 }
 
-/** Charges the calls of a request that no rule counts, such as a web search of Sluice's own. */
+/**
+ * Charges only the tool calls of a request that rules don't count, such as a web search that Sluice
+ * makes itself.
+ */
 function chargeToolCalls(
   book: RuleBook,
   { message: { userPath, record } }: ArrivedSettle,
@@ -331,13 +346,13 @@ function chargeToolCalls(
   if (record === null || calls === undefined) return;
   const { provider, model } = record;
   const target = { provider, model, tools: Object.keys(calls) };
-  const counters = matchTarget(book, { userPath, target }, nowMs).filter(
+  const counters = targetCountersOf(book, { userPath, target }, nowMs).filter(
     ({ rule }) => rule.measure === "tool_calls",
   );
   charge(book, counters, { atMs: facts.endedAtMs, requests: 0, tokens: 0, use: facts }, nowMs);
 }
 
-/** Whether a request has named all tools that were called, by these names. */
+/** Whether a request's target names all tools that were called. */
 function carriesAll(target: Target | null | undefined, calls: ToolCalls): boolean {
   const tools = target?.tools;
   if (tools === undefined) return false;
@@ -351,24 +366,24 @@ export function withTools(target: Target | null, calls: ToolCalls | undefined): 
   return { ...target, tools: [...(target.tools ?? []), ...Object.keys(calls)] };
 }
 
-/** Takes back the attempt at a target that was never sent a request. */
+/** Takes back an attempt at a target to which no request was sent. */
 function withdrawAttempt(
   { book, epochs }: Ledger,
   { message: { target, userPath }, held }: ArrivedSettle,
   { targetLsn, targetAtMs }: SettleFacts,
   nowMs: number,
 ): void {
-  // A crash has lost the count. It was not counted again, because no hello names such an attempt.
+  // If a crash has lost the count, it wasn't counted again either: no hello names such an attempt.
   if (isLost(epochs, targetLsn)) return;
   countSince(
     book,
-    matchTarget(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
+    targetCountersOf(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
     { lsn: targetLsn, atMs: targetAtMs, requests: -1 },
     nowMs,
   );
 }
 
-/** Takes back a request that was sent to no target. */
+/** Takes back a request that wasn't sent to any target. */
 function withdrawRequest(
   { book, epochs }: Ledger,
   { proxy, message: { lease, userPath, target }, held }: ArrivedSettle,
@@ -378,11 +393,14 @@ function withdrawRequest(
   if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) return;
   const counters =
     countersOfLease(held, book) ??
-    matchAll(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs);
+    allCountersOf(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs);
   countSince(book, counters, { lsn, atMs: requestAtMs, requests: -1 }, nowMs);
 }
 
-/** Counts the attempt at the target if a crash has lost the count, or there was no admission. */
+/**
+ * Counts the attempt at a target if no window does: a crash has lost its count, or there was no
+ * admission.
+ */
 function countLostAttempt(
   { book, epochs }: Ledger,
   { proxy, message: { lease, target, userPath }, held }: ArrivedSettle,
@@ -393,7 +411,7 @@ function countLostAttempt(
   if (isAttemptForgotten(epochs, { target, lsn }, proxy.recounted.get(lease)))
     countUncounted(
       book,
-      matchTarget(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
+      targetCountersOf(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
       { lsn, atMs },
       nowMs,
     );
@@ -409,7 +427,7 @@ function countLostRequest(
   if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease)))
     countUncounted(
       book,
-      matchPath(book, { userPath, target: null, refusedBy: held?.refusedBy }, nowMs),
+      pathCountersOf(book, { userPath, target: null, refusedBy: held?.refusedBy }, nowMs),
       { lsn, atMs },
       nowMs,
     );
@@ -429,8 +447,8 @@ export function countersOfLease(
 }
 
 /**
- * Counts a request or attempt that no window counts. Without a log sequence number it was never
- * counted, so every current rule counts it.
+ * Counts a request or attempt that no window counts. If it has no log sequence number (0), every
+ * current rule counts it.
  */
 function countUncounted(
   book: RuleBook,
@@ -442,21 +460,24 @@ function countUncounted(
   else countSince(book, counters, { lsn, atMs, requests: 1 }, nowMs);
 }
 
-/** A settle, the proxy that sent it, and the lease that it ends, in its state before. */
+/** A settle, the proxy that sent it, and the lease that it ends, as it was before the settle. */
 interface ArrivedSettle {
   readonly proxy: KnownProxy;
   readonly message: Settle;
   /** Undefined when the connection holds no such lease. */
   readonly held: HeldLease | undefined;
-  /** As in `Charge`: an estimate that the settle replaces. */
+  /** As in `Charge`: the estimate that the settle replaces. */
   readonly charged?: Charged | undefined;
 }
 
 interface SettleFacts extends Use {
-  /** The admission's log sequence number; 0: there was none, so this settle counts the request. */
+  /**
+   * The admission's log sequence number; 0 if there was no admission, so that this settle counts
+   * the request.
+   */
   readonly lsn: number;
   readonly requestAtMs: number;
-  /** The log sequence number of the attempt at this target; 0: as for `lsn`. */
+  /** As `lsn`, for the attempt at this target. */
   readonly targetLsn: number;
   readonly targetAtMs: number;
   readonly endedAtMs: number;
@@ -497,8 +518,8 @@ export function settleFacts(
     targetLsn: rateLimitsEnabled ? targetLsn : uncountedLsn,
     targetAtMs: isUnnumbered(message.targetLsn) ? targetStartedAtMs : message.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
-    // More tokens are a bug of the proxy. They are cut, because a proxy would resend a refused
-    // settle.
+    // More tokens are a bug of the proxy. They are cut instead of refused, because the proxy would
+    // send the settle again.
     tokens: isCharged ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
     recorded: isCharged ? message.record : null,
     tokenWeights,

@@ -25,44 +25,51 @@ export function demandAt({ rates, ...metered }: Metered, target: number): Demand
   return { ...metered, rates: rates[target] ?? null };
 }
 
-/** The least output that is worth a request: with less left, it is refused. */
-const usefulOutput = 64;
-/** On a small cap, this fraction of it is enough output for a request: one in 128. */
+/**
+ * A request is refused if less output than this is left for it; on a small cap see `usefulDivisor`.
+ */
+const usefulOutputMax = 64;
+/** On a small cap, one part in 128 of it is enough output for a request. */
 const usefulDivisor = 128;
 /**
- * A stream holds this part of the least output more than it is granted, 8 tokens: what its provider
- * sends while the stream waits or is cancelled.
+ * A stream holds more output than it is granted, for what its provider sends while the stream waits
+ * or is cancelled: the least useful output divided by this, at most 8 tokens.
  */
-const onItsWayDivisor = usefulOutput / outputChunkTokensMin;
+const inTransitDivisor = usefulOutputMax / outputChunkTokensMin;
 /** The output that a stream may use at first. */
 const firstOutput = 256;
-/** A draw adds at most this fraction of what is left: one in 50. */
+/** A draw adds at most one part in 50 of what is left. */
 const chunkDivisor = 50;
-/** What a request that isn't streamed wants if it names no maximum of output. */
-const unstreamedOutput = 32_768;
-/** A request that isn't streamed may use one part in 2 of what is left if it is alone on a cap. */
-const aloneDivisor = 2;
-/** Beside others it may use one part in 32. */
-const amongDivisor = 32;
-/** It may use at least this much output, however small its part is, if that much is left. */
+/** The output that a request wants if it isn't streamed and names no maximum. */
+const unstreamedOutputWanted = 32_768;
+/**
+ * A request that isn't streamed can't draw: its output is granted at once. A request that is alone
+ * on a cap gets up to half of what is left, so that one more fits beside it.
+ */
+const unstreamedAloneDivisor = 2;
+/** A request beside others gets up to one part in 32 of what is left, so that many fit. */
+const unstreamedSharedDivisor = 32;
+/** Either gets at least this much output if that much is left. */
 const unstreamedOutputMin = 4096;
 /**
- * The bytes of a token of the prompt of a request that runs alone. It is a guess: a token may have
- * one byte, but that bound would refuse requests that fit.
+ * The assumed bytes of a prompt's token while no other request holds anything of the cap. A token
+ * may have one byte, but that bound would refuse requests that fit.
  */
 const bytesPerToken = 2;
 
-/** What a token counts as: thousandths of a token, or pico-dollars. */
+/**
+ * What one token of a prompt or an output counts as, in thousandths of a token or in pico-dollars.
+ */
 interface Weights {
   readonly prompt: number;
   readonly output: number;
-  /** How many of them one unit of the cap is: 1000 for tokens, 1 for pico-dollars. */
+  /** How many of these make one unit of the cap: 1000 for tokens, 1 for pico-dollars. */
   readonly parts: 1 | 1000;
 }
 
-const weightless: Weights = { prompt: 0, output: 0, parts: 1 };
+const freeWeights: Weights = { prompt: 0, output: 0, parts: 1 };
 
-/** A hard cap as one request meets it. */
+/** A hard cap that counts a request, with the weights and the room that apply to it. */
 export interface HardLimit {
   readonly held: Held;
   readonly child: string;
@@ -70,11 +77,13 @@ export interface HardLimit {
   readonly cap: number;
   /** The cap less what was used; below 0 if more was. */
   readonly left: number;
-  /** The part of it that this host may use, if hosts share the cap. */
+  /** The part of `left` that this host may use; all of it, unless hosts share the cap. */
   readonly claimed: number;
   /** The rule's counter or the budget's account. */
   readonly source: Counter | Account;
-  /** If it is a child's share of a cap: the limit of the whole cap, and the child's name. */
+  /**
+   * Present if this is a child's share of a cap: the limit of the whole cap, and the child's name.
+   */
   readonly share?: { readonly within: HardLimit; readonly name: string };
 }
 
@@ -105,7 +114,7 @@ export function weightsOfRule(
 }
 
 export function weightsOfCost(rates: Demand["rates"]): Weights {
-  return rates === null ? weightless : { prompt: rates.input, output: rates.output, parts: 1 };
+  return rates === null ? freeWeights : { prompt: rates.input, output: rates.output, parts: 1 };
 }
 
 /** The amount that the tokens of a prompt and an output count as. */
@@ -123,21 +132,26 @@ export function outputAmount({ weights }: HardLimit, output: number): number {
   return weightedAmount(weights, 0, output);
 }
 
-/** The tokens of the prompt that count: a request alone on a cap isn't refused for a bound. */
-function promptOf({ promptTokens }: Demand, heldByOthers: number): number {
+/**
+ * The tokens that a prompt counts as: fewer than their bound (one per byte) if no other request
+ * holds anything of the cap.
+ */
+function countedPrompt({ promptTokens }: Demand, heldByOthers: number): number {
   return heldByOthers === 0 ? Math.ceil(promptTokens / bytesPerToken) : promptTokens;
 }
 
-/** The least that must be left for a request; without a demand, anything. */
+/**
+ * The least room in a cap with which a request is admitted: 1 if it has no demand. `held`: what
+ * running requests hold.
+ */
 export function needOf(
-  weights: Weights,
-  cap: number,
+  limit: Pick<HardLimit, "weights" | "cap">,
   demand: Demand | undefined,
   held: number,
 ): number {
   if (demand === undefined) return 1;
-  const output = leastOutput({ weights, cap }, demand);
-  return Math.max(1, weightedAmount(weights, promptOf(demand, held), output));
+  const output = leastOutput(limit, demand);
+  return Math.max(1, weightedAmount(limit.weights, countedPrompt(demand, held), output));
 }
 
 /** The least output that is worth the request. */
@@ -146,12 +160,12 @@ function leastOutput(
   { outputMax }: Demand,
 ): number {
   const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulDivisor);
-  return Math.min(outputMax ?? usefulOutput, usefulOutput, Math.max(1, parts));
+  return Math.min(outputMax ?? usefulOutputMax, usefulOutputMax, Math.max(1, parts));
 }
 
-/** What a stream holds beyond what it is granted. */
-function onItsWay(limit: HardLimit, demand: Demand): number {
-  return demand.isStreamed ? Math.floor(leastOutput(limit, demand) / onItsWayDivisor) : 0;
+/** The output that a stream holds beyond its grant; see `inTransitDivisor`. */
+function inTransit(limit: HardLimit, demand: Demand): number {
+  return demand.isStreamed ? Math.floor(leastOutput(limit, demand) / inTransitDivisor) : 0;
 }
 
 /** The hard caps among these counters. Rolls their windows to now. */
@@ -178,7 +192,7 @@ export function hardRules(
     const cap = capsOf(counter, nowMs).maxTokens!;
     const left = cap - slidingTokens(window, rule.periodMs, atMs);
     const claimed = shareOf(counter)?.leftOfClaim(counter.window, nowMs) ?? left;
-    const limit = { held: heldOf(rule), child, weights, cap, left, claimed, source: counter };
+    const limit = { held: heldOrNew(rule), child, weights, cap, left, claimed, source: counter };
     const next = counters[i + 1];
     return rule.tenants === null || next?.rule !== rule.tenants
       ? limit
@@ -189,7 +203,7 @@ export function hardRules(
 /** The share of the request's child in a hard cap. */
 function limitOfShare(within: HardLimit, shared: SharedCounter, nowMs: number): HardLimit {
   const { rule, child } = shared.childCounter;
-  const held = heldOf(rule);
+  const held = heldOrNew(rule);
   const left = held.of(child) + Math.floor(roomOfShare(shared, within.cap, nowMs));
   const share = { within, name: sharerOf(shared) };
   return { ...within, held, child, left, claimed: left, share };
@@ -200,8 +214,8 @@ export function heldByOthers({ share, held, child }: HardLimit): number {
   return share === undefined ? held.of(child) : heldByOthers(share.within);
 }
 
-/** What is held of a rule or a budget. */
-export function heldOf(limit: Rule | Budget): Held {
+/** What requests hold of a rule or a budget; made if nothing was held before. */
+export function heldOrNew(limit: Rule | Budget): Held {
   limit.held ??= new Held();
   return limit.held;
 }
@@ -223,25 +237,25 @@ export interface LeaseHold {
   readonly uses: readonly string[] | undefined;
   /** The tokens of output that it may use so far, those of all its attempts. */
   readonly output: number;
-  /** What settles have charged of it, which it no longer holds. */
+  /** What settles have already charged: the request no longer holds it. */
   readonly charged: Charged;
-  /** The tokens of output that it holds beyond that (`onItsWay`). */
-  readonly beyond: number;
+  /** The output that it holds beyond `output`, for what is in transit; see `inTransitDivisor`. */
+  readonly inTransit: number;
   readonly holdings: readonly Holding[];
 }
 
 interface Charged {
-  /** The output of earlier attempts. */
+  /** The output of its earlier attempts. */
   readonly before: number;
-  /** What the running attempt was charged: its prompt, and its output. */
+  /** What was charged for the running attempt: tokens of its prompt, and of its output. */
   readonly prompt: number;
   readonly output: number;
 }
 
 export const nothingCharged: Charged = { before: 0, prompt: 0, output: 0 };
 
-/** The demand without the prompt that was charged. */
-function uncharged(demand: Demand, { prompt }: Charged): Demand {
+/** The demand less the part of the prompt that was charged. */
+function withoutCharged(demand: Demand, { prompt }: Charged): Demand {
   return prompt === 0
     ? demand
     : { ...demand, promptTokens: Math.max(0, demand.promptTokens - prompt) };
@@ -253,78 +267,83 @@ export function giveBack({ holdings }: LeaseHold): void {
 }
 
 /** The tokens that a request holds: its prompt, and the output that it may use. */
-export function tokensHeld({ demand, charged, output, beyond }: Omit<LeaseHold, "holdings">): {
+export function tokensHeld({
+  demand,
+  charged,
+  output,
+  inTransit: sent,
+}: Omit<LeaseHold, "holdings">): {
   readonly promptTokens: number;
   readonly output: number;
 } {
   return {
-    promptTokens: uncharged(demand, charged).promptTokens,
-    output: Math.max(0, output - charged.before - charged.output) + beyond,
+    promptTokens: withoutCharged(demand, charged).promptTokens,
+    output: Math.max(0, output - charged.before - charged.output) + sent,
   };
 }
 
-/** Holds this much output and the prompt on every cap. */
+/** Makes a request hold its prompt and output on every cap. */
 export function holdOn(
   limits: readonly HardLimit[],
-  hold: Omit<LeaseHold, "beyond" | "holdings">,
+  hold: Omit<LeaseHold, "inTransit" | "holdings">,
 ): LeaseHold {
-  const { promptTokens, output } = tokensHeld({ ...hold, beyond: 0 });
-  let beyond = 0;
+  const { promptTokens, output } = tokensHeld({ ...hold, inTransit: 0 });
+  let most = 0;
   const holdings = limits.map((limit): Holding => {
     const { held, child, weights } = limit;
-    beyond = Math.max(beyond, onItsWay(limit, hold.demand));
-    const amount = weightedAmount(weights, promptTokens, output + onItsWay(limit, hold.demand));
+    most = Math.max(most, inTransit(limit, hold.demand));
+    const amount = weightedAmount(weights, promptTokens, output + inTransit(limit, hold.demand));
     held.add(child, amount);
     return { held, child, amount };
   });
-  return { ...hold, beyond, holdings };
+  return { ...hold, inTransit: most, holdings };
 }
 
-/** The output for which so much of a cap has room, given that the request holds nothing of it. */
-function roomOn(limit: HardLimit, left: number, demand: Demand): number {
+/** The output that fits into `left` of a cap. The request must hold nothing of the cap. */
+function outputRoom(limit: HardLimit, left: number, demand: Demand): number {
   const { held, child, weights } = limit;
-  const prompt = weights.prompt * promptOf(demand, heldByOthers(limit));
+  const prompt = weights.prompt * countedPrompt(demand, heldByOthers(limit));
   const room = (left - held.of(child)) * weights.parts - prompt;
   if (weights.output === 0) return room >= 0 ? Number.POSITIVE_INFINITY : 0;
-  return Math.max(0, Math.floor(room / weights.output) - onItsWay(limit, demand));
+  return Math.max(0, Math.floor(room / weights.output) - inTransit(limit, demand));
 }
 
-interface Allowed {
-  /** The output that a request may use in all. */
+interface Allowance {
+  /** The output that a request may use in total. */
   readonly output: number;
-  /** The cap that leaves it no more. */
+  /** The cap that allows nothing more; null if the request gets more, or wants no more. */
   readonly cap: HardLimit | null;
   /** The cap with the least room. */
   readonly tightest: HardLimit | null;
 }
 
 /**
- * The output that a request may use in all if it wants `wanted` in all. It must hold nothing of
- * these caps. What it was allowed isn't taken back.
+ * The output that a request may use in total if it wants `wanted` in total; never less than it was
+ * allowed before. It must hold nothing of these caps.
  */
-export function allow(
+export function allowOutput(
   limits: readonly HardLimit[],
   { demand, charged, output: before }: Pick<LeaseHold, "demand" | "charged" | "output">,
   wanted: number,
-): Allowed {
+): Allowance {
   const { outputMax, isStreamed } = demand;
   const most = outputMax === null ? wanted : Math.min(wanted, charged.before + outputMax);
   let output = most;
   let least = Number.POSITIVE_INFINITY;
   let cap: HardLimit | null = null;
   const used = charged.before + charged.output;
-  const rest = uncharged(demand, charged);
+  const rest = withoutCharged(demand, charged);
   for (const limit of limits) {
     const { left, claimed } = limit;
     const isAlone = heldByOthers(limit) === 0;
-    const room = used + roomOn(limit, Math.min(left, claimed), rest);
-    // What all hosts leave sets the size of a chunk, and so what a host claims for it: a fraction
-    // of that claim would leave the most of it unused.
-    const ofAll = claimed < left ? used + roomOn(limit, left, rest) : room;
+    const room = used + outputRoom(limit, Math.min(left, claimed), rest);
+    // The size of a chunk depends on what all hosts leave, not on what this host has claimed: hosts
+    // claim whole chunks, so a fraction of the claim would leave most of it unused.
+    const roomOfAll = claimed < left ? used + outputRoom(limit, left, rest) : room;
     output = Math.min(
       output,
       room,
-      isStreamed ? chunkTo(ofAll, before) : unstreamedTo(ofAll, isAlone),
+      isStreamed ? streamOutput(roomOfAll, before) : unstreamedOutput(roomOfAll, isAlone),
     );
     if (room < least) {
       least = room;
@@ -335,34 +354,37 @@ export function allow(
   return { output: Math.max(before, output), cap: isOver ? cap : null, tightest: cap };
 }
 
-/** The limits without the claims of hosts: as if no cap were shared. */
+/** The limits as if this host might use all that is left. */
 export function unclaimedLimits(limits: readonly HardLimit[]): readonly HardLimit[] {
   return limits.map((limit) => ({ ...limit, claimed: limit.left }));
 }
 
-/** What a new request needs of a cap that hosts share, and what it wants. */
+/** What a new request needs and wants of a cap that hosts share. */
 export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
-  const { held: ofAll, child, weights, cap } = limit;
-  const held = ofAll.of(child);
-  const need = needOf(weights, cap, demand, held);
+  const { weights } = limit;
+  const held = limit.held.of(limit.child);
+  const need = needOf(limit, demand, held);
   const start = { demand, charged: nothingCharged, output: 0 };
-  const { output } = allow(unclaimedLimits([limit]), start, wantedAtFirst(demand));
-  const most = output + onItsWay(limit, demand);
+  const { output } = allowOutput(unclaimedLimits([limit]), start, wantedAtFirst(demand));
+  const most = output + inTransit(limit, demand);
   return { held, need, want: Math.max(need, weightedAmount(weights, demand.promptTokens, most)) };
 }
 
-/** The output of a stream after one more chunk. `before`: its output so far. */
-function chunkTo(room: number, before: number): number {
+/** The total output of a stream after one more chunk. `before`: its total so far. */
+function streamOutput(room: number, before: number): number {
   const part = Math.floor(Math.max(0, room - before) / chunkDivisor);
   return before + Math.min(outputChunkTokensMax, Math.max(outputChunkTokensMin, part));
 }
 
 /** The output of a request that isn't streamed. */
-function unstreamedTo(room: number, isAlone: boolean): number {
-  return Math.max(Math.floor(room / (isAlone ? aloneDivisor : amongDivisor)), unstreamedOutputMin);
+function unstreamedOutput(room: number, isAlone: boolean): number {
+  return Math.max(
+    Math.floor(room / (isAlone ? unstreamedAloneDivisor : unstreamedSharedDivisor)),
+    unstreamedOutputMin,
+  );
 }
 
-/** The hold of a request whose attempt has failed: it keeps its own facts and holds nothing. */
+/** The hold of a request after a failed attempt: its facts stay, but it holds nothing. */
 export function withoutTarget(hold: LeaseHold | null): LeaseHold | null {
   if (hold === null) return null;
   const before = hold.charged.before + hold.charged.output;
@@ -370,12 +392,12 @@ export function withoutTarget(hold: LeaseHold | null): LeaseHold | null {
     ...hold,
     output: before,
     charged: { ...nothingCharged, before },
-    beyond: 0,
+    inTransit: 0,
     holdings: [],
   };
 }
 
-/** What a request wants at first. */
+/** The output that a request wants at its admission. */
 export function wantedAtFirst({ isStreamed, outputMax }: Demand): number {
-  return isStreamed ? firstOutput : (outputMax ?? unstreamedOutput);
+  return isStreamed ? firstOutput : (outputMax ?? unstreamedOutputWanted);
 }

@@ -1,11 +1,12 @@
 /**
- * Whether the shares of a cap refuse a child's request although the cap has room: others may claim
- * what is left (`shared-cap.ts`). Of 100 slots that ten children share, one that has 90 gets no
- * more while others may claim the last ten. Pure. On several hosts, each takes the use of all hosts
- * to be divided among the children as its own is: who has 6 of 10 requests here has 60 of 100.
+ * Whether the shares of a cap refuse a child's request although the cap has room, because other
+ * children may claim the room (`shared-cap.ts`). If ten children share 100 slots and one of them
+ * has 90, it gets no more while the others may claim the last ten. Pure. If several hosts share a
+ * cap, each host assumes that the use of all hosts is divided among the children as its own use is:
+ * a child with 6 of this host's 10 requests has 60 of 100.
  */
 import { type Counter, countsOf, shareOf } from "../counters/counter.js";
-import { type DividedCap, type SharedCap, sharerName, whole } from "../counters/shared-cap.js";
+import { type DividedCap, type SharedCap, sharerName, wholeUnits } from "../counters/shared-cap.js";
 import { estimateRequests, rollWindow, slidingTokens, type Window } from "../counters/window.js";
 
 /** A counter that children share, and that of the child that asks. */
@@ -25,25 +26,32 @@ export function sharerOf({ counter, childCounter }: SharedCounter): string {
 
 /** What the asking child uses, with what its running requests hold of a hard cap. */
 export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: number): number {
-  const { childCounter } = shared;
-  return usedOf(childCounter, unit, nowMs) + heldOf(shared, { unit }, sharerOf(shared));
+  const used = usedOf(shared.childCounter, unit, nowMs);
+  const isHard = unit === "tokens" && shared.counter.rule.definition.hold !== undefined;
+  return isHard ? used + holdsOfChild(shared, sharerOf(shared)) : used;
 }
 
 /**
- * What running requests of a child hold of a cap on tokens; null: of all children. If the cap isn't
- * hard, a request that waits counts what they will probably use.
+ * What running requests will still use of a cap on tokens: of all children, or of the one with this
+ * name. Of a hard cap it is what they hold. Of any other cap only a request that waits counts it,
+ * by their probable cost.
  */
-function heldOf(
-  { counter, childCounter }: SharedCounter,
-  { unit, waits = false }: Pick<SharedPart, "unit"> & { readonly waits?: boolean },
-  name: string | null,
-): number {
+function runningUse(shared: SharedCounter, { unit, request }: SharedPart, name?: string): number {
   if (unit !== "tokens") return 0;
-  if (counter.rule.definition.hold === undefined)
-    return waits ? (childCounter.rule.sharing!.find(counter.child)?.reservedBy(name) ?? 0) : 0;
-  return name === null
+  const { counter, childCounter } = shared;
+  if (counter.rule.definition.hold === undefined) {
+    if (request !== "waiting") return 0;
+    const cap = childCounter.rule.sharing!.find(counter.child);
+    return (name === undefined ? cap?.reservedByAll() : cap?.reservedBy(name)) ?? 0;
+  }
+  return name === undefined
     ? (counter.rule.held?.of(counter.child) ?? 0)
-    : (childCounter.rule.held?.of(sharerName(counter.child, name)) ?? 0);
+    : holdsOfChild(shared, name);
+}
+
+/** What running requests of a child hold of a hard cap. */
+function holdsOfChild({ counter, childCounter }: SharedCounter, name: string): number {
+  return childCounter.rule.held?.of(sharerName(counter.child, name)) ?? 0;
 }
 
 /**
@@ -57,31 +65,30 @@ export function waitForShare(shared: SharedCounter, part: SharedPart, nowMs: num
   if (state === undefined || need > cap) return 0;
   if (state.divide(sharerOf(shared), part, nowMs) === null) return 0;
   const room = new Room(shared, state, part, nowMs);
-  if (room.admitsIn(0, "with what is held")) return 0;
-  // A running request may end at any time.
-  if (unit === "slots" || room.admitsIn(0)) return 1;
+  if (room.admitsNow()) return 0;
+  // Running requests may end at any time.
+  if (unit === "slots" || room.admitsIdle(0)) return 1;
   // After two periods all windows are empty, and no child wants anything.
   let admitted = Math.ceil((2 * shared.counter.rule.periodMs) / 1000) + 1;
   let refused = 0;
   while (admitted - refused > 1) {
     const seconds = Math.floor((refused + admitted) / 2);
-    if (room.admitsIn(1000 * seconds)) admitted = seconds;
+    if (room.admitsIdle(1000 * seconds)) admitted = seconds;
     else refused = seconds;
   }
   return admitted;
 }
 
 /**
- * How much of a hard cap's room a child's running request may get: all of it, unless others may
- * claim a part. It must hold nothing.
+ * How much of a hard cap's room a child's running request may get: all of it, unless other children
+ * may claim a part. The request must hold nothing meanwhile.
  */
 export function roomOfShare(shared: SharedCounter, cap: number, nowMs: number): number {
   const { counter } = shared;
   const state = sharedCapOf(shared);
-  const part = { unit: "tokens", cap, waits: false, isRunning: true } as const;
-  if (state !== undefined) return new Room(shared, state, part, nowMs).room(0, "with what is held");
-  const used = usedOfAll(counter, "tokens", { nowMs, inMs: 0 });
-  return cap - used - heldOf(shared, part, null);
+  const part = { unit: "tokens", cap, request: "running" } as const;
+  if (state !== undefined) return new Room(shared, state, part, nowMs).leftNow();
+  return cap - usedOfAll(counter, "tokens", { nowMs, inMs: 0 }) - runningUse(shared, part);
 }
 
 /** A cap and its unit. */
@@ -91,7 +98,7 @@ interface SharedPart extends DividedCap {
   readonly need?: number | undefined;
 }
 
-/** What the judged child and others have used of a cap, now and later. */
+/** How much the asking child may use of a cap, now and later. */
 class Room {
   readonly #shared: SharedCounter;
   readonly #state: SharedCap;
@@ -106,42 +113,55 @@ class Room {
     this.#nowMs = nowMs;
   }
 
-  admitsIn(inMs: number, held: "with what is held" | null = null): boolean {
-    const { unit, need } = this.#part;
-    const room = this.room(inMs, held);
-    return unit === "tokens" && need === undefined ? room > 0 : room >= (need ?? 1);
+  /** Whether the child is admitted now, beside its cap's running requests. */
+  admitsNow(): boolean {
+    return this.#isEnough(this.leftNow());
   }
 
-  /** What the child may use `inMs` from now; `held`: beside what requests hold of a hard cap. */
-  room(inMs: number, held: "with what is held" | null): number {
+  /** Whether the child is admitted `inMs` from now if no request runs then. */
+  admitsIdle(inMs: number): boolean {
+    return this.#isEnough(this.#left(inMs, () => 0));
+  }
+
+  /** What the child may use now, beside its cap's running requests. */
+  leftNow(): number {
+    return this.#left(0, (name) => runningUse(this.#shared, this.#part, name));
+  }
+
+  #isEnough(left: number): boolean {
+    const { unit, need } = this.#part;
+    return unit === "tokens" && need === undefined ? left > 0 : left >= (need ?? 1);
+  }
+
+  /** `stillUsed`: what running requests will use, of a child or, without a name, of all. */
+  #left(inMs: number, stillUsed: (name?: string) => number): number {
     const { unit, cap } = this.#part;
     const { counter, childCounter } = this.#shared;
     const asking = sharerOf(this.#shared);
     const nowMs = this.#nowMs;
-    const atMs = nowMs + inMs;
-    const isHeld = held !== null;
-    const holds = (name: string | null): number =>
-      isHeld ? heldOf(this.#shared, this.#part, name) : 0;
-    const heldHere = holds(null);
+    const thenMs = nowMs + inMs;
+    const heldHere = stillUsed();
     const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - heldHere;
-    const division = this.#state.divide(asking, this.#part, atMs);
+    const division = this.#state.divide(asking, this.#part, thenMs);
     if (free <= 0 || division === null) return free;
-    const wholeOf = (part: number): number => (unit === "tokens" ? part : whole(part));
+    const inUnits = (part: number): number => (unit === "tokens" ? part : wholeUnits(part));
     const scale = scaleOf(this.#shared, unit, { nowMs, inMs, held: heldHere });
     const usedBy = (name: string, counted: Counter): number =>
-      scale * (usedOf(counted, unit, atMs) + holds(name));
+      scale * (usedOf(counted, unit, thenMs) + stillUsed(name));
     const used = usedBy(asking, childCounter);
     let keptFloors = 0;
     let keptClaims = 0;
     for (const { name, floor, claimed } of division.claims) {
-      const other = this.#child(name);
-      const usedByOther = other === undefined ? 0 : usedBy(name, other);
-      keptFloors += Math.max(0, wholeOf(floor) - usedByOther);
-      keptClaims += Math.max(0, wholeOf(claimed) - usedByOther);
+      const claimant = this.#child(name);
+      const usedByClaimant = claimant === undefined ? 0 : usedBy(name, claimant);
+      keptFloors += Math.max(0, inUnits(floor) - usedByClaimant);
+      keptClaims += Math.max(0, inUnits(claimed) - usedByClaimant);
     }
-    const onFloor = wholeOf(division.floor) - used;
-    const onOwn = Math.min(wholeOf(division.own) - used, free - keptFloors);
-    return Math.min(free, Math.max(onFloor, onOwn, free - keptClaims));
+    // Up to its floor the child takes any room; up to its part, what the floors of others leave;
+    // beyond, what others don't claim.
+    const ofFloor = inUnits(division.floor) - used;
+    const ofPart = Math.min(inUnits(division.part) - used, free - keptFloors);
+    return Math.min(free, Math.max(ofFloor, ofPart, free - keptClaims));
   }
 
   #child(name: string): Counter | undefined {
@@ -154,7 +174,7 @@ class Room {
   }
 }
 
-/** Whether a child without waiters has something left of its floors. */
+/** Whether a child of which no request waits has something left of its floor in each cap. */
 export function hasFloorLeft(
   shared: SharedCounter,
   caps: readonly SharedPart[],
@@ -167,8 +187,8 @@ export function hasFloorLeft(
     caps.length > 0 &&
     caps.every((part) => {
       const { unit, cap } = part;
-      const held = heldOf(shared, part, null);
-      const used = usedOf(shared.childCounter, unit, nowMs) + heldOf(shared, part, name);
+      const held = runningUse(shared, part);
+      const used = usedOf(shared.childCounter, unit, nowMs) + runningUse(shared, part, name);
       return state.isBelowFloor(name, scaleOf(shared, unit, { nowMs, inMs: 0, held }) * used, cap);
     })
   );
@@ -183,9 +203,9 @@ export function sharedCapOf({ counter, childCounter }: SharedCounter): SharedCap
 }
 
 /**
- * How much more all hosts have counted than this one: a host knows only its own counts of each
- * child, and takes those of the others to be in the same proportion. 1 on one host. `held`: what
- * running requests hold here of a hard cap; that of other hosts is in their counts.
+ * How many times as much all hosts have counted as this one, at least 1. A host knows only its own
+ * counts of each child, and assumes that the other hosts' are in the same proportion. `held`: what
+ * running requests hold on this host of a hard cap; the counts of other hosts include theirs.
  */
 function scaleOf(
   { counter }: Pick<SharedCounter, "counter">,
@@ -200,7 +220,7 @@ function scaleOf(
 
 interface CountedAt {
   readonly nowMs: number;
-  /** How long from then. */
+  /** How long after `nowMs`. */
   readonly inMs: number;
 }
 

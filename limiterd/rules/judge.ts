@@ -78,7 +78,7 @@ export interface AdmissionOptions extends BreachOptions {
 }
 
 /** A rule refuses the request, or a template whose children have reached their bound. */
-export interface Refused {
+export interface RefusedVerdict {
   readonly kind: "refused";
   readonly breach: Breach;
   /** The counter that refuses it; absent if a budget's template does. */
@@ -93,7 +93,7 @@ export interface Refused {
  */
 export type Judgement =
   | { readonly kind: "admitted"; readonly target: number; readonly counters: readonly Counter[] }
-  | Refused
+  | RefusedVerdict
   | {
       readonly kind: "exceeded";
       readonly breach: BudgetBreach;
@@ -108,66 +108,86 @@ export function judge(
 ): Judgement {
   if (request.submission) return judgeSubmission(matching, request, options);
   const pathCounters = matching.matchPath(request.userPath, options.nowMs);
+  if (request.targets.length === 0) return judgePath(pathCounters, request, options);
   const { metered } = request;
-  // What a request may cost the path depends on the target.
-  const pathBreach =
-    metered === undefined || request.targets.length === 0
-      ? longestBreach(pathCounters, options)
-      : null;
-  if (request.targets.length === 0)
-    return pathBreach === null
-      ? judgeByBudgets(0, pathCounters, request, options)
-      : refusedBy(pathBreach);
+  // If hard caps count the request, the path is judged again with each target: what the request
+  // may use of a cap depends on the target's price.
+  const isPathJudgedPerTarget = metered !== undefined;
+  const pathBreach = isPathJudgedPerTarget ? null : longestBreach(pathCounters, options);
   let targetBreach: CounterBreach | null = null;
   let overBudget: OverBudget | null = null;
   for (let i = 0; i < request.targets.length; i++) {
     const target = request.targets[i]!;
+    const targetOptions = isPathJudgedPerTarget
+      ? { ...options, demand: demandAt(metered, i) }
+      : options;
     const matched = matching.matchTarget(target, request.userPath, options.nowMs);
     const upstream = options.upstream?.targetOf(target, options.nowMs) ?? null;
-    const targetCounters = withGauge(matched, upstream);
-    const demand = metered === undefined ? undefined : demandAt(metered, i);
     const breach =
-      (demand === undefined
-        ? longestBreach(matched, options)
-        : longestBreach(inRuleOrder(matched, pathCounters), { ...options, demand })) ??
-      (upstream === null ? null : upstreamBreach(upstream, options));
+      longestBreach(
+        isPathJudgedPerTarget ? inRuleOrder(matched, pathCounters) : matched,
+        targetOptions,
+      ) ?? upstreamBreach(upstream, options);
     if (breach !== null) {
       targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
       continue;
     }
-    const spent =
-      demand === undefined
-        ? judgeByTargetBudgets(target, request, options)
-        : judgeAllBudgets(target, request, { ...options, demand });
-    if (spent === null && demand !== undefined)
-      return { kind: "admitted", target: i, counters: inRuleOrder(targetCounters, pathCounters) };
-    if (spent === null)
-      return pathBreach === null
-        ? judgeByBudgets(i, inRuleOrder(targetCounters, pathCounters), request, options)
-        : refusedBy(pathBreach);
-    if (overBudget === null || spent.waitSeconds < overBudget.breach.waitSeconds)
-      overBudget = { breach: spent, targetCounters };
+    const counters = inRuleOrder(withUpstreamCounter(matched, upstream), pathCounters);
+    const budgetBreach = isPathJudgedPerTarget
+      ? longestBudgetBreach(target, request, targetOptions)
+      : targetBudgetBreach(target, request, options);
+    if (budgetBreach === null) {
+      if (isPathJudgedPerTarget) return { kind: "admitted", target: i, counters };
+      if (pathBreach !== null) return refusedByRule(pathBreach);
+      return judgePathBudgets(i, counters, request, options);
+    }
+    if (overBudget === null || budgetBreach.waitSeconds < overBudget.breach.waitSeconds)
+      overBudget = { breach: budgetBreach, counters };
   }
-  // No target admits the request.
-  if (overBudget !== null && isShorter(overBudget, targetBreach))
-    return pathBreach !== null && pathBreach.waitSeconds >= overBudget.breach.waitSeconds
-      ? refusedBy(pathBreach)
-      : judgementOf(overBudget.breach, inRuleOrder(overBudget.targetCounters, pathCounters));
-  const worstOfTargets = targetBreach!;
-  const worst = pathBreach === null ? worstOfTargets : longerBreach(worstOfTargets, pathBreach);
-  return refusedBy(worst);
+  // No target admits the request: the one with the shortest wait decides, unless its path refuses
+  // it for longer.
+  const isBudgetShortest =
+    overBudget !== null &&
+    (targetBreach === null || overBudget.breach.waitSeconds < targetBreach.waitSeconds);
+  if (!isBudgetShortest)
+    return refusedByRule(
+      pathBreach === null ? targetBreach! : longerBreach(targetBreach!, pathBreach),
+    );
+  const { breach, counters } = overBudget!;
+  return pathBreach !== null && pathBreach.waitSeconds >= breach.waitSeconds
+    ? refusedByRule(pathBreach)
+    : refusedByBudget(breach, counters);
+}
+
+/** Judges a request without targets. */
+function judgePath(
+  pathCounters: readonly Counter[],
+  request: JudgedRequest,
+  options: AdmissionOptions,
+): Judgement {
+  const breach = longestBreach(pathCounters, options);
+  return breach === null
+    ? judgePathBudgets(0, pathCounters, request, options)
+    : refusedByRule(breach);
 }
 
 /** A target's counters, with the one of its provider's own limits. */
-export function withGauge(
+export function withUpstreamCounter(
   counters: readonly Counter[],
   upstream: UpstreamTarget | null,
 ): readonly Counter[] {
   return upstream === null ? counters : [upstream.counter, ...counters];
 }
 
-/** Why a target gets no request now: its provider's limits, or requests that wait for them. */
-function upstreamBreach(upstream: UpstreamTarget, options: BreachOptions): CounterBreach | null {
+/**
+ * The breach of a target's provider: its own limits, or the requests that wait for them; null if it
+ * admits the request, or reports no limits.
+ */
+function upstreamBreach(
+  upstream: UpstreamTarget | null,
+  options: BreachOptions,
+): CounterBreach | null {
+  if (upstream === null) return null;
   const breach = upstream.breach(options.nowMs);
   if (breach !== null || options.waiters == null) return breach;
   const { counter } = upstream;
@@ -177,17 +197,14 @@ function upstreamBreach(upstream: UpstreamTarget, options: BreachOptions): Count
     : { counter, dimension: "upstream", cap: 0, waitSeconds, isBehind: true };
 }
 
-function isShorter({ breach }: OverBudget, other: CounterBreach | null): boolean {
-  return other === null || breach.waitSeconds < other.waitSeconds;
-}
-
 /** A target that only a budget for some models refuses. */
 interface OverBudget {
   readonly breach: BudgetBreach | Breach;
-  readonly targetCounters: readonly Counter[];
+  /** The counters that a request to it would increment. */
+  readonly counters: readonly Counter[];
 }
 
-function judgeByTargetBudgets(
+function targetBudgetBreach(
   target: Target,
   { userPath, session }: JudgedRequest,
   { budgets = null, nowMs, uses, demand }: AdmissionOptions,
@@ -197,16 +214,16 @@ function judgeByTargetBudgets(
     : judgeTargetBudgets(budgets.book, { target, userPath, session, uses, demand }, nowMs);
 }
 
-/** As `judgeByTargetBudgets`, with the budgets for all models. */
-function judgeAllBudgets(
+/** As `targetBudgetBreach`, with the budgets for all models. */
+function longestBudgetBreach(
   target: Target,
   request: JudgedRequest,
   options: AdmissionOptions,
 ): BudgetBreach | Breach | null {
-  const targetBudgetBreach = judgeByTargetBudgets(target, request, options);
-  const pathBreach = breachOfBudgets(request, options);
-  if (targetBudgetBreach === null || pathBreach === null) return targetBudgetBreach ?? pathBreach;
-  return targetBudgetBreach.waitSeconds > pathBreach.waitSeconds ? targetBudgetBreach : pathBreach;
+  const targetBreach = targetBudgetBreach(target, request, options);
+  const pathBreach = pathBudgetBreach(request, options);
+  if (targetBreach === null || pathBreach === null) return targetBreach ?? pathBreach;
+  return targetBreach.waitSeconds > pathBreach.waitSeconds ? targetBreach : pathBreach;
 }
 
 /** A submission is judged without gauges. */
@@ -217,22 +234,24 @@ function judgeSubmission(
 ): Judgement {
   const windows = matching.matchPath(request.userPath, options.nowMs).filter(hasWindow);
   const breach = longestBreach(windows, options);
-  return breach === null ? judgeByBudgets(0, windows, request, options) : refusedBy(breach);
+  return breach === null ? judgePathBudgets(0, windows, request, options) : refusedByRule(breach);
 }
 
 /** Budgets are judged after the rules: if both refuse, the rule is reported. */
-function judgeByBudgets(
+function judgePathBudgets(
   target: number,
   counters: readonly Counter[],
   request: JudgedRequest,
   options: AdmissionOptions,
 ): Judgement {
-  const breach = breachOfBudgets(request, options);
-  return breach === null ? { kind: "admitted", target, counters } : judgementOf(breach, counters);
+  const breach = pathBudgetBreach(request, options);
+  return breach === null
+    ? { kind: "admitted", target, counters }
+    : refusedByBudget(breach, counters);
 }
 
 /** The breach of the budgets for all models. */
-function breachOfBudgets(
+function pathBudgetBreach(
   { userPath, session }: JudgedRequest,
   { budgets = null, nowMs, uses, demand }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
@@ -243,7 +262,7 @@ function breachOfBudgets(
 }
 
 /** The judgement of a budget that refuses the request. */
-function judgementOf(breach: BudgetBreach | Breach, counters: readonly Counter[]): Judgement {
+function refusedByBudget(breach: BudgetBreach | Breach, counters: readonly Counter[]): Judgement {
   return breach.dimension === "budget"
     ? { kind: "exceeded", breach, counters }
     : { kind: "refused", breach };
@@ -306,69 +325,69 @@ export function longestBreach(
 ): CounterBreach | null {
   let longest: CounterBreach | null = null;
   for (let i = 0; i < counters.length; i++) {
-    const counter = counters[i]!;
-    if (isOff(counter.rule, options.nowMs)) continue;
-    const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
-    if (maxRequests === 0) {
-      if (isLonger(bannedWaitSeconds, longest))
-        longest = { counter, dimension: "banned", cap: 0, waitSeconds: bannedWaitSeconds };
-      continue;
-    }
-    if (isNewChild(counter) && counter.rule.children.isFull) {
-      if (isLonger(childWaitSeconds, longest))
-        longest = {
-          counter,
-          dimension: "children",
-          cap: counter.rule.children.size,
-          waitSeconds: childWaitSeconds,
-        };
-      continue;
-    }
-    if (counter.rule.sharing !== null) {
-      rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
-      const breach = shareBreach({ counter: counters[i - 1]!, childCounter: counter }, options);
-      if (breach !== null && isLonger(breach.waitSeconds, longest)) longest = breach;
-      continue;
-    }
-    const { definition } = counter.rule;
-    if (
-      definition.onExhausted !== undefined &&
-      options.isStrict !== true &&
-      isLenient(definition, options.uses)
-    ) {
-      // It counts the request all the same.
-      rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
-      continue;
-    }
-    if (counter.rule.periodMs === 0) {
-      if (isFull(counter, options)) {
-        if (isLonger(1, longest))
-          longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
-      } else if (options.waiters != null && !isOnFloor(counter, counters[i + 1], options))
-        longest = orBehind(longest, counter, options);
-      continue;
-    }
-    rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
-    const requestsWait = waitOfRequests(counter, options);
-    if (requestsWait > 0 && isLonger(requestsWait, longest))
-      longest = { counter, dimension: "requests", cap: maxRequests!, waitSeconds: requestsWait };
-    const tokensWait = waitOfTokens(counter, options);
-    if (tokensWait > 0 && isLonger(tokensWait, longest))
-      longest = {
+    const breach = breachAt(counters, i, options);
+    if (breach !== null && (longest === null || breach.waitSeconds > longest.waitSeconds))
+      longest = breach;
+  }
+  return longest;
+}
+
+/**
+ * The longest breach of the counter at an index. If children share its rule's cap, the counter of
+ * the request's child follows it.
+ */
+function breachAt(
+  counters: readonly Counter[],
+  index: number,
+  options: BreachOptions,
+): CounterBreach | null {
+  const counter = counters[index]!;
+  const { rule } = counter;
+  if (isOff(rule, options.nowMs)) return null;
+  const { maxRequests } = capsOf(counter, options.nowMs);
+  if (maxRequests === 0)
+    return { counter, dimension: "banned", cap: 0, waitSeconds: bannedWaitSeconds };
+  if (isNewChild(counter) && rule.children.isFull) {
+    const cap = rule.children.size;
+    return { counter, dimension: "children", cap, waitSeconds: childWaitSeconds };
+  }
+  if (rule.sharing !== null) {
+    rollWindow(counter.window, rule.periodMs, options.nowMs);
+    return shareBreach({ counter: counters[index - 1]!, childCounter: counter }, options);
+  }
+  const { definition } = rule;
+  if (
+    definition.onExhausted !== undefined &&
+    options.isStrict !== true &&
+    isLenient(definition, options.uses)
+  ) {
+    // A lenient rule refuses nothing, but counts the request in a window that must be rolled.
+    rollWindow(counter.window, rule.periodMs, options.nowMs);
+    return null;
+  }
+  const next = counters[index + 1];
+  if (rule.periodMs === 0)
+    return isFull(counter, options)
+      ? { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 }
+      : waitersBreach(counter, next, options);
+  rollWindow(counter.window, rule.periodMs, options.nowMs);
+  return windowBreach(counter, options) ?? waitersBreach(counter, next, options);
+}
+
+/** The longer breach of a window's caps on requests and on tokens. */
+function windowBreach(counter: Counter, options: BreachOptions): CounterBreach | null {
+  const requestsWait = waitOfRequests(counter, options);
+  const tokensWait = waitOfTokens(counter, options);
+  if (requestsWait === 0 && tokensWait === 0) return null;
+  const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
+  return tokensWait > requestsWait
+    ? {
         counter,
         dimension: counter.rule.measure ?? "tokens",
         cap: maxTokens!,
         waitSeconds: tokensWait,
-      };
-    if (
-      options.waiters != null &&
-      requestsWait === 0 &&
-      tokensWait === 0 &&
-      !isOnFloor(counter, counters[i + 1], options)
-    )
-      longest = orBehind(longest, counter, options);
-  }
-  return longest;
+      }
+    : { counter, dimension: "requests", cap: maxRequests!, waitSeconds: requestsWait };
 }
 
 /**
@@ -384,23 +403,26 @@ function isOnFloor(
   if (rule.tenants === null || next === undefined) return false;
   const { maxRequests, maxTokens } = capsOf(counter, nowMs);
   const unit = rule.periodMs === 0 ? "slots" : "requests";
+  const request = waits ? "waiting" : "new";
   const caps = [
-    ...(maxRequests === null ? [] : [{ unit, cap: maxRequests, waits } as const]),
+    ...(maxRequests === null ? [] : [{ unit, cap: maxRequests, request } as const]),
     ...(maxTokens === null || !tokensEnforced
       ? []
-      : [{ unit: "tokens", cap: maxTokens, waits } as const]),
+      : [{ unit: "tokens", cap: maxTokens, request } as const]),
   ];
   return hasFloorLeft({ counter, childCounter: next }, caps, nowMs);
 }
 
-/** The breach of a counter with room for which other requests wait, if that wait is longer. */
-function orBehind(
-  longest: CounterBreach | null,
+/** The breach of a counter that has room for which older requests wait; null if none do. */
+function waitersBreach(
   counter: Counter,
-  { waiters, nowMs }: BreachOptions,
+  next: Counter | undefined,
+  options: BreachOptions,
 ): CounterBreach | null {
-  const waitSeconds = Math.ceil((waiters?.behindMs(counter) ?? 0) / 1000);
-  if (waitSeconds === 0 || !isLonger(waitSeconds, longest)) return longest;
+  const { waiters = null, nowMs } = options;
+  if (waiters === null || isOnFloor(counter, next, options)) return null;
+  const waitSeconds = Math.ceil(waiters.behindMs(counter) / 1000);
+  if (waitSeconds === 0) return null;
   const { maxRequests, maxTokens } = capsOf(counter, nowMs);
   const { rule } = counter;
   const cap = maxRequests ?? maxTokens ?? 0;
@@ -421,18 +443,23 @@ export function shareBreach(shared: SharedCounter, options: BreachOptions): Coun
   const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
   const share = sharerOf(shared);
   const isGauge = rule.periodMs === 0;
-  const waits = options.waits === true;
+  const request = options.waits === true ? "waiting" : "new";
   const requestsUnit = isGauge ? "slots" : "requests";
   const requestsWait =
     maxRequests === null
       ? 0
-      : waitForShare(shared, { unit: requestsUnit, cap: maxRequests, waits }, options.nowMs);
+      : waitForShare(shared, { unit: requestsUnit, cap: maxRequests, request }, options.nowMs);
   const tokensWait =
     maxTokens === null || !options.tokensEnforced
       ? 0
       : waitForShare(
           shared,
-          { unit: "tokens", cap: maxTokens, waits, need: needOfHard(counter, maxTokens, options) },
+          {
+            unit: "tokens",
+            cap: maxTokens,
+            request,
+            need: needOfHardCap(counter, maxTokens, options),
+          },
           options.nowMs,
         );
   if (requestsWait === 0 && tokensWait === 0) return null;
@@ -451,10 +478,6 @@ export function shareBreach(shared: SharedCounter, options: BreachOptions): Coun
         cap: maxRequests!,
         waitSeconds: withinHours(rule, requestsWait, options.nowMs),
       };
-}
-
-function isLonger(waitSeconds: number, longest: CounterBreach | null): boolean {
-  return longest === null || waitSeconds > longest.waitSeconds;
 }
 
 /** Whether a gauge of requests in flight has reached its cap. */
@@ -490,8 +513,8 @@ export function waitOfTokens(counter: Counter, options: BreachOptions): number {
   if (maxTokens === null || !tokensEnforced) return 0;
   const seconds =
     rule.definition.hold === undefined
-      ? waitOfSoft(counter, maxTokens, options)
-      : waitOfHard(counter, maxTokens, options);
+      ? waitOfSoftCap(counter, maxTokens, options)
+      : waitOfHardCap(counter, maxTokens, options);
   return withinHours(rule, seconds, nowMs);
 }
 
@@ -500,16 +523,16 @@ export function waitOfTokens(counter: Counter, options: BreachOptions): number {
  * will probably use leaves no room for those that wait: otherwise one moment with room would admit
  * all of them, and the shares decide nothing.
  */
-function waitOfSoft(counter: Counter, cap: number, { nowMs, waits }: BreachOptions): number {
-  const seconds = waitBelow(counter, cap, nowMs);
+function waitOfSoftCap(counter: Counter, cap: number, { nowMs, waits }: BreachOptions): number {
+  const seconds = waitForUseBelow(counter, cap, nowMs);
   const sharing = waits === true ? counter.rule.tenants?.sharing : undefined;
-  const reserved = sharing?.find(counter.child)?.reservedBy(null) ?? 0;
+  const reserved = sharing?.find(counter.child)?.reservedByAll() ?? 0;
   if (seconds > 0 || reserved === 0) return seconds;
-  return reserved >= cap || waitBelow(counter, cap - reserved, nowMs) > 0 ? 1 : 0;
+  return reserved >= cap || waitForUseBelow(counter, cap - reserved, nowMs) > 0 ? 1 : 0;
 }
 
 /** Seconds until the use is below `cap`. */
-function waitBelow(counter: Counter, cap: number, nowMs: number): number {
+function waitForUseBelow(counter: Counter, cap: number, nowMs: number): number {
   const { rule, window } = counter;
   const share = shareOf(counter);
   return share === null
@@ -521,29 +544,33 @@ function waitBelow(counter: Counter, cap: number, nowMs: number): number {
  * Seconds until a hard cap has room for the demand, with what running requests hold; 1 if only
  * their holds leave no room.
  */
-function waitOfHard(counter: Counter, cap: number, options: BreachOptions): number {
+function waitOfHardCap(counter: Counter, cap: number, options: BreachOptions): number {
   const { nowMs, demand, tokenWeights = null } = options;
   const { rule, child } = counter;
   const heldTokens = rule.held?.of(child) ?? 0;
-  const need = needOfHard(counter, cap, options) ?? 1;
+  const need = needOfHardCap(counter, cap, options) ?? 1;
   const room = cap - heldTokens - need + 1;
-  if (room > 0 && waitBelow(counter, room, nowMs) === 0)
+  if (room > 0 && waitForUseBelow(counter, room, nowMs) === 0)
     return demand === undefined || !isHardCap(rule)
       ? 0
       : waitOfClaim(counter, demand, { nowMs, tokenWeights });
-  const wait = waitBelow(counter, Math.max(1, cap - need + 1), nowMs);
+  const wait = waitForUseBelow(counter, Math.max(1, cap - need + 1), nowMs);
   // A request that never fits isn't asked to try again soon.
   return Math.max(need > cap ? rule.periodMs / 1000 : 1, wait);
 }
 
 /** What the request needs of a hard cap; undefined of any other. */
-function needOfHard(
+function needOfHardCap(
   { rule, child }: Counter,
   cap: number,
   { demand, tokenWeights = null }: BreachOptions,
 ): number | undefined {
   if (demand === undefined || !isHardCap(rule)) return undefined;
-  return needOf(weightsOfRule(rule, demand, tokenWeights), cap, demand, rule.held?.of(child) ?? 0);
+  return needOf(
+    { weights: weightsOfRule(rule, demand, tokenWeights), cap },
+    demand,
+    rule.held?.of(child) ?? 0,
+  );
 }
 
 /** Seconds until this host may use what the request needs; 0 if no other host counts. */
@@ -582,7 +609,7 @@ function isBefore(a: CounterBreach, b: CounterBreach): boolean {
   return compareRules(a.counter.rule.definition, b.counter.rule.definition) < 0;
 }
 
-function refusedBy(breach: CounterBreach): Refused {
+function refusedByRule(breach: CounterBreach): RefusedVerdict {
   const { counter, isBehind = false } = breach;
   return { kind: "refused", breach: reportBreach(breach), counter, isBehind };
 }

@@ -1,14 +1,15 @@
 /**
- * Which limits a caller sees (`usage.show_ancestors`): the one place that decides. A limit is above
- * a path if other paths share it: on a path above, on a model, a provider or a label. `viewer` is
- * the path of who sees it: the caller's, or the subtree of a role; null if all limits are shown.
+ * Decides which limits a caller sees (`usage.show_ancestors`). A limit is above a path if other
+ * paths share it: a limit on an ancestor of the path, on a model, a provider or a label. The viewer
+ * is the path of the one who looks: the caller's, or the subtree of a role; null if all limits are
+ * shown.
  */
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 
 export type Viewer = string | null;
 
-/** Who sees everything at `/` sees everything anywhere. */
+/** The viewer at a path; null for `/`, below which everything is. */
 export function viewerAt(
   { settings }: { readonly settings: { readonly showsAncestors: boolean } },
   path: string,
@@ -23,7 +24,10 @@ export function isShown(
   return viewer === null || (scope === "user_path" && isPathWithin(subject, viewer));
 }
 
-/** The breach as the viewer sees it: of a limit above, only that it refuses, and for how long. */
+/**
+ * The breach as the viewer sees it. Of a limit above, it says only that it refuses, and for how
+ * long.
+ */
 export function breachShownTo(viewer: Viewer, breach: Breach): Breach;
 export function breachShownTo(viewer: Viewer, breach: BudgetBreach): BudgetBreach;
 export function breachShownTo(viewer: Viewer, breach: Breach | BudgetBreach): Breach | BudgetBreach;
@@ -37,7 +41,7 @@ export function breachShownTo(
   if (breach.dimension === "budget")
     return { ...common, scope: breach.scope, dimension: "budget", spentUsd: 0, amountUsd: 0 };
   const { dimension, models } = breach;
-  // The provider's name, without the numbers of its limit.
+  // It still names the provider, but without the numbers of its limit.
   if (dimension === "upstream") return { ...breach, cap: 0, limitName: undefined };
   return { ...common, scope: breach.scope, dimension, cap: 0, models };
 }

@@ -1,7 +1,7 @@
 /**
  * The last refusals, so that a 429 can be explained by its request id. The daemon knows what it
- * refused and why; the proxy reports the request's id afterwards. They are only in memory and lost
- * with a restart.
+ * refused and why; the proxy reports the request's id afterwards. They are only in memory: a
+ * restart loses them.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -19,7 +19,9 @@ export interface RecentRefusal {
   readonly keyId: string;
   /** As in `Admit`. */
   readonly session?: string | undefined;
-  /** In the order in which they were judged; those beyond the bound in bytes are left out. */
+  /**
+   * The targets in the order in which they were judged; those beyond a bound in bytes are left out.
+   */
   readonly targets: readonly Target[];
   readonly targetsLeftOut: number;
   readonly submission: boolean;
@@ -33,7 +35,7 @@ export interface RecentRefusal {
   model: string | null;
 }
 
-/** A refusal as it happens; what the proxy reports follows. */
+/** A refusal before the proxy has reported its request. */
 type Refusal = Pick<
   RecentRefusal,
   | "atMs"
@@ -66,7 +68,7 @@ export class RecentRefusals {
   add(refusal: Refusal): void {
     const { atMs, proxyId, admitId, userPath, keyId, session, targets, submission, breach } =
       refusal;
-    const kept = withinBytes(targets, refusalBytesMax);
+    const kept = firstWithin(targets, refusalBytesMax);
     this.#ring[this.#next] = {
       atMs,
       proxyId,
@@ -85,7 +87,7 @@ export class RecentRefusals {
     this.#added++;
   }
 
-  /** Adds the request to a refusal, unless the refusal was dropped. */
+  /** Adds the reported request to its refusal, unless the refusal was dropped. */
   name(
     proxyId: string,
     admitId: number,
@@ -100,8 +102,8 @@ export class RecentRefusals {
   }
 
   /**
-   * The latest refusal with this request id in a subtree: callers may choose their ids, so several
-   * may have the same.
+   * The latest refusal with this request id in a subtree. Several may have the same id, because
+   * callers may choose it.
    */
   find(requestId: string, within = "/"): RecentRefusal | null {
     return this.#newest(
@@ -130,7 +132,7 @@ export class RecentRefusals {
 }
 
 /** The first targets that fit, at least one. */
-function withinBytes(targets: readonly Target[], bytesMax: number): readonly Target[] {
+function firstWithin(targets: readonly Target[], bytesMax: number): readonly Target[] {
   let bytes = 0;
   for (let i = 0; i < targets.length; i++) {
     const { provider, model } = targets[i]!;

@@ -79,21 +79,23 @@ export class RuleBook {
   unread: UnreadWindows | null = null;
   /** Returns the shares of a rule that is created or loaded. */
   sharesOf = (_rule: Rule): Rule["shares"] => null;
-  /** Called when a shadow rule would have refused a request: the open batch must store that. */
+  /**
+   * Called when a shadow rule would have refused a request: the open batch must store this note.
+   */
   onRefusalNoted = (): void => {};
   /** Called when a rule becomes shared between hosts, or `host_only`. */
   onSharingChanged = (_rule: Rule): void => {};
   /** The rules with raises. */
   readonly raised = new Set<Rule>();
   /** The rules in memory that cap the tokens of unfinished batches. */
-  readonly #onBatches = new Set<Rule>();
-  /** The rules in memory that count no requests; see `countsRequests`. */
+  readonly #batchRules = new Set<Rule>();
+  /** The rules in memory that are only about batches or loops; see `countsRequests`. */
   readonly #uncounted = new Set<Rule>();
   batches: UnfinishedBatches = { enqueuedAt: () => 0, pathsOfBatches: () => [] };
   /** The rules and parts whose caps are shared. */
   readonly shared = new Set<Rule>();
   #version = 0;
-  /** The shadow rules whose notes the store lacks. */
+  /** The shadow rules whose last refusals aren't stored yet. */
   readonly #refused = new Set<Rule>();
   /** How often all rules were reset, and the lsn of the last time. */
   #resets = 0;
@@ -105,8 +107,8 @@ export class RuleBook {
     this.#templates.copyOf(rule, child, nowMs);
 
   /**
-   * Creates an empty book. `hashKey` is the key of the hash by which children are found,
-   * `providers` are the configured ones, and `childrenMax` bounds the children of each template.
+   * Creates an empty book. `hashKey` is the key of the hash that finds children, `providers` are
+   * the configured ones, and `childrenMax` bounds the children of each template.
    */
   constructor(
     hashKey: HashKey = [0, 0],
@@ -160,7 +162,7 @@ export class RuleBook {
     if (hasSameCounters(existing.definition, definition)) {
       const sharingChanged = existing.edit(definition, source, nowMs);
       this.ruleSet.note(existing);
-      this.#noteEnqueued(existing);
+      this.#updateEnqueuedCap(existing);
       this.#editTenants(existing, nowMs, lsn);
       if (sharingChanged) this.onSharingChanged(existing);
       this.#editParts(existing, { nowMs, lsn, sharingChanged });
@@ -222,7 +224,7 @@ export class RuleBook {
   reset(rule: Rule, lsn: number): void {
     this.#clear(this.fresh(rule), lsn);
     for (const part of rule.parts) this.#clear(part, lsn);
-    // Settles of requests in flight must find the new counters.
+    // Settles of requests in flight must match the new counters.
     this.#version++;
   }
 
@@ -230,8 +232,8 @@ export class RuleBook {
   takeWindows(rule: Rule, from: Rule): void {
     this.#copyWindows(rule, this.fresh(from));
     for (const part of rule.parts) {
-      const other = from.parts.find(({ measure }) => measure === part.measure);
-      if (other !== undefined) this.#copyWindows(part, other);
+      const fromPart = from.parts.find(({ measure }) => measure === part.measure);
+      if (fromPart !== undefined) this.#copyWindows(part, fromPart);
     }
   }
 
@@ -303,7 +305,7 @@ export class RuleBook {
   copyAllOnPath(userPath: string, nowMs: number): Counter[] {
     const counters = this.copyPath(userPath, nowMs);
     const forModels = this.#index.matchPathForModels(userPath, nowMs, this.#copyChild);
-    const unjudged = this.#copyOf(this.#uncounted, userPath, nowMs);
+    const unjudged = this.#copyMatching(this.#uncounted, userPath, nowMs);
     return forModels.length + unjudged.length === 0
       ? counters
       : [...counters, ...forModels.map(copyCounter), ...unjudged].sort(compareCounters);
@@ -313,12 +315,12 @@ export class RuleBook {
    * Copies of the counters of the rules on a path that cap the tokens of unfinished batches, in the
    * order of lists.
    */
-  copyOnBatches(userPath: string, nowMs: number): Counter[] {
+  copyBatchCounters(userPath: string, nowMs: number): Counter[] {
     this.ruleSet.readPath(userPath);
-    return this.#copyOf(this.#onBatches, userPath, nowMs);
+    return this.#copyMatching(this.#batchRules, userPath, nowMs);
   }
 
-  #copyOf(rules: ReadonlySet<Rule>, userPath: string, nowMs: number): Counter[] {
+  #copyMatching(rules: ReadonlySet<Rule>, userPath: string, nowMs: number): Counter[] {
     return [...rules]
       .flatMap((rule) => {
         const { subject } = rule.definition;
@@ -349,8 +351,8 @@ export class RuleBook {
   }
 
   /** The rules that cap the tokens of unfinished batches; call once all rules are in memory. */
-  get onBatches(): readonly Rule[] {
-    return [...this.#onBatches].sort((a, b) => compareRules(a.definition, b.definition));
+  get batchRules(): readonly Rule[] {
+    return [...this.#batchRules].sort((a, b) => compareRules(a.definition, b.definition));
   }
 
   /**
@@ -392,7 +394,9 @@ export class RuleBook {
     return [...names];
   }
 
-  /** A copy of a child's counter; undefined if it has no counter and can't have batches. */
+  /**
+   * A copy of a child's counter; undefined if the child has none, and the rule doesn't cap batches.
+   */
   copyOfKnown(rule: Rule, child: string, nowMs: number): Counter | undefined {
     const known = rule.children.copy(child);
     if (known !== undefined || rule.enqueuedAt === null) return known;
@@ -407,13 +411,15 @@ export class RuleBook {
     if (this.#counterPool.released.length > 0) this.#counterPool.reclaim();
   }
 
-  /** Counts in the half of a rolled window that contains `atMs`; negative counts take back. */
+  /** Adds counts to the half of a rolled window that contains `atMs`; negative counts take back. */
   count(counter: Counter, atMs: number, requests: number, tokens: number): void {
     const startMs = this.addToWindow(counter, atMs, requests, tokens);
     if (startMs !== null) this.counted.add(counter, startMs, requests, tokens);
   }
 
-  /** As `count`, but not for the journal. Returns the start of the half; null if it is over. */
+  /**
+   * As `count`, but doesn't add to the journal. Returns the start of the half; null if it is over.
+   */
   addToWindow(counter: Counter, atMs: number, requests: number, tokens: number): number | null {
     const startMs = halfOf(counter.window, counter.rule.periodMs, atMs);
     if (startMs === null) return null;
@@ -429,7 +435,7 @@ export class RuleBook {
     this.onRefusalNoted();
   }
 
-  /** The shadow rules whose notes have changed since the last call. */
+  /** The shadow rules that would have refused a request since the last call. */
   takeRefused(): readonly Rule[] {
     const rules = [...this.#refused].filter((rule) => this.ruleSet.get(rule.id) === rule);
     this.#refused.clear();
@@ -446,11 +452,11 @@ export class RuleBook {
     return this.#templates.forgetIdle(nowMs, examined);
   }
 
-  #noteEnqueued(rule: Rule): void {
-    const isOnBatches = rule.definition.measureCaps?.enqueued_tokens !== undefined;
-    rule.enqueuedAt = isOnBatches ? (path, nowMs) => this.batches.enqueuedAt(path, nowMs) : null;
-    if (isOnBatches) this.#onBatches.add(rule);
-    else this.#onBatches.delete(rule);
+  #updateEnqueuedCap(rule: Rule): void {
+    const capsBatches = rule.definition.measureCaps?.enqueued_tokens !== undefined;
+    rule.enqueuedAt = capsBatches ? (path, nowMs) => this.batches.enqueuedAt(path, nowMs) : null;
+    if (capsBatches) this.#batchRules.add(rule);
+    else this.#batchRules.delete(rule);
   }
 
   #addToIndex(rule: Rule): void {
@@ -479,7 +485,7 @@ export class RuleBook {
     rule.shares = this.sharesOf(rule);
     this.ruleSet.add(rule);
     this.#addToIndex(rule);
-    this.#noteEnqueued(rule);
+    this.#updateEnqueuedCap(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
     this.#makeTenants(rule, nowMs);
     this.#version++;
@@ -526,13 +532,13 @@ export class RuleBook {
     return part;
   }
 
-  /** Makes or removes what counts the children that share an edited cap. */
+  /** Makes or removes the `tenants` of an edited rule. */
   #editTenants(rule: Rule, nowMs: number, lsn: number): void {
     const isShared = rule.definition.childShares !== undefined;
     if (isShared === (rule.tenants !== null)) return;
     if (isShared) this.#makeTenants(rule, nowMs, lsn);
     else this.#removeTenants(rule);
-    // Leases then match their counters again, with or without those of children.
+    // Leases must match their counters again, with or without those of children.
     this.#version++;
   }
 
@@ -549,7 +555,7 @@ export class RuleBook {
       wantMs: rule.periodMs === 0 ? slotWantMs : rule.periodMs,
       running: (name) => tenants.children.busy(name)?.inFlight ?? 0,
       held: (name) => tenants.held?.of(name) ?? 0,
-      inRequests: () =>
+      countsRequests: () =>
         rule.measure === null && rule.periodMs > 0 && rule.definition.maxTokens === null,
     });
     rule.tenants = tenants;
@@ -579,7 +585,7 @@ export class RuleBook {
     this.ruleSet.remove(rule);
     this.#removeFromIndex(rule);
     this.raised.delete(rule);
-    this.#onBatches.delete(rule);
+    this.#batchRules.delete(rule);
     this.#version++;
     this.#templates.remove(rule);
     this.#removeTenants(rule);
@@ -715,31 +721,28 @@ export function isOfTarget({ rule: { definition } }: Counter): boolean {
   return definition.scope !== "user_path" || definition.models !== undefined;
 }
 
-/** What is counted or charged. */
+/** A request that is counted or charged. */
 interface CountedRequest {
   readonly userPath: string;
   readonly target: Target | null;
-  /** The ids of the shadow rules that don't count it, because they would refuse it. */
+  /** The ids of the shadow rules that would refuse it, and so don't count it. */
   readonly refusedBy?: readonly string[] | undefined;
 }
 
-/**
- * All counters of a request to this target, shadow rules' too; without a target, those of the user
- * path.
- */
-export function matchAll(
+/** The counters of a request's path and target, those of shadow rules included. */
+export function allCountersOf(
   book: RuleBook,
-  request: CountedRequest,
+  counted: CountedRequest,
   nowMs: number,
 ): readonly Counter[] {
-  const { userPath, target } = request;
+  const { userPath, target } = counted;
   const ofTarget = target === null ? noCounters : book.matchTarget(target, userPath, nowMs);
   const enforced = inRuleOrder(ofTarget, book.matchPath(userPath, nowMs));
-  return withShadows(book, enforced, { ...request, atPath: true }, nowMs);
+  return withShadows(book, enforced, { ...counted, atPath: true }, nowMs);
 }
 
-/** The counters of the target, shadow rules' too; none without one. */
-export function matchTarget(
+/** As `allCountersOf`, for the target only; none if the request has no target. */
+export function targetCountersOf(
   book: RuleBook,
   counted: CountedRequest,
   nowMs: number,
@@ -750,8 +753,8 @@ export function matchTarget(
   return withShadows(book, enforced, { ...counted, atPath: false }, nowMs);
 }
 
-/** The counters of the path, shadow rules' too. */
-export function matchPath(
+/** As `allCountersOf`, for the path only. */
+export function pathCountersOf(
   book: RuleBook,
   counted: CountedRequest,
   nowMs: number,

@@ -21,8 +21,8 @@ interface RuleIndexPorts {
   fresh(rule: Rule): Rule;
 }
 
-/** The path of a request, and how the counters of templates' children are found. */
-interface CalledPath {
+/** A request's path, and the function that finds counters of templates' children. */
+interface PathMatching {
   readonly userPath: string;
   readonly nowMs: number;
   readonly findChild: FindChild;
@@ -51,13 +51,13 @@ export class RuleIndex {
     if (models !== undefined) this.#filters.set(rule, limitFilter(models, this.#ports.providers));
     const bySubject = this.#mapOfScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
-      const others = bySubject.get(subject);
+      const existing = bySubject.get(subject);
       // The usual case, kept fast because a start may add 100,000 rules.
-      if (others === undefined) bySubject.set(subject, [rule]);
+      if (existing === undefined) bySubject.set(subject, [rule]);
       else
         bySubject.set(
           subject,
-          [...others, rule].sort((a, b) => compareRules(a.definition, b.definition)),
+          [...existing, rule].sort((a, b) => compareRules(a.definition, b.definition)),
         );
     }
   }
@@ -66,9 +66,9 @@ export class RuleIndex {
     this.#filters.delete(rule);
     const bySubject = this.#mapOfScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
-      const others = bySubject.get(subject)!.filter((other) => other !== rule);
-      if (others.length === 0) bySubject.delete(subject);
-      else bySubject.set(subject, others);
+      const remaining = bySubject.get(subject)!.filter((indexed) => indexed !== rule);
+      if (remaining.length === 0) bySubject.delete(subject);
+      else bySubject.set(subject, remaining);
     }
   }
 
@@ -83,7 +83,7 @@ export class RuleIndex {
     return matched;
   }
 
-  /** The counters of the rules that cover a path with some models, whatever the models. */
+  /** The counters of the user-path rules that cover a path with some models, for any models. */
   matchPathForModels(userPath: string, nowMs: number, findChild: FindChild): Counter[] {
     if (this.#forModels.size === 0) return noCounters;
     const matched: Counter[] = [];
@@ -91,10 +91,13 @@ export class RuleIndex {
     return matched;
   }
 
-  /** `end` is the end of the root, then of each other ancestor, then of the path itself. */
+  /**
+   * Adds the counters of the rules on each ancestor of a path, and on the path itself. `end` is the
+   * end of the ancestor in the path.
+   */
   #collectOnPath(
     byPath: ReadonlyMap<string, readonly Rule[]>,
-    { userPath, nowMs, findChild }: CalledPath,
+    { userPath, nowMs, findChild }: PathMatching,
     matched: Counter[],
     target?: Target,
   ): void {
@@ -130,8 +133,8 @@ export class RuleIndex {
       const bare = target.model.toLowerCase();
       const qualified = `${provider}/${bare}`;
       // A rule on `openai/gpt-4o` applies to OpenAI's model, not to groq's `openai/gpt-4o`.
-      const ofAny = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
-      this.#collect(mergeRules(ofAny, byModel.get(qualified)), called, matched);
+      const bareRules = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
+      this.#collect(mergeRules(bareRules, byModel.get(qualified)), called, matched);
     }
     this.#collect(byProvider.get(provider), called, matched);
     if (forModels.size > 0) this.#collectOnPath(forModels, called, matched, target);
@@ -140,7 +143,7 @@ export class RuleIndex {
 
   #collect(
     rules: readonly Rule[] | undefined,
-    { userPath, nowMs, findChild }: CalledPath,
+    { userPath, nowMs, findChild }: PathMatching,
     matched: Counter[],
   ): void {
     if (rules === undefined) return;
@@ -152,7 +155,7 @@ export class RuleIndex {
     }
   }
 
-  /** The subjects under which a rule is found; its own form comes first. */
+  /** The subjects under which a rule is indexed; the effective one comes first. */
   subjectsOf({ scope, subject }: RuleKey): readonly [string, ...string[]] {
     return scope === "model"
       ? modelSubjects(subject, this.#ports.providers)
@@ -172,8 +175,8 @@ export class RuleIndex {
 }
 
 /**
- * The child that shares a rule's cap, from the end of the rule's subject on the path; for a
- * template after the name of its child.
+ * The name of the child on a path that shares a rule's cap. `end`: the end of the rule's subject in
+ * the path; for a template, the name of its child comes first.
  */
 function tenantOnPath(userPath: string, end: number, isTemplate: boolean): string {
   const name = segmentAfter(userPath, isTemplate ? nextEnd(userPath, end) : end);
@@ -184,7 +187,7 @@ function segmentAfter(userPath: string, end: number): string {
   return end + 1 < userPath.length ? userPath.slice(end + 1, nextEnd(userPath, end)) : pathItself;
 }
 
-/** Both lists, in the order of rules. */
+/** Merges two lists in the order of rules. */
 function mergeRules(
   a: readonly Rule[] | undefined,
   b: readonly Rule[] | undefined,

@@ -1,7 +1,7 @@
 /**
  * The rules of a book by id and in order: those in memory, and rules on user paths that a start has
- * left in the store. A request uses few of up to 100,000 rules, so those that may cover its path
- * are loaded lazily, and the others in slices once the daemon answers requests
+ * left in the store. A request uses only few of up to 100,000 rules. So the rules that may cover
+ * its path are loaded lazily, and the rest in slices once the daemon answers requests
  * (`lifecycle/load-unread.ts`). A start loads all rules on models and providers.
  */
 import {
@@ -19,9 +19,9 @@ import { nextEnd } from "./rule-index.js";
 const leftScope: Scope = "user_path";
 
 /** The prefix of the ids of rules that a start may leave; they sort after all others. */
-export const leftFrom = `${leftScope}\n`;
+export const leftPrefix = `${leftScope}\n`;
 
-/** Sorts after every period, which are digits. */
+/** In keys it sorts after every period, because periods are digits. */
 const behindPeriods = ":";
 
 /** The rules that a start has left in the store. */
@@ -29,11 +29,11 @@ interface UnreadRules {
   readonly store: Pick<Store, "get" | "range" | "entries">;
   /** How many rules aren't in memory yet. */
   left: number;
-  /** Whether a rule of the store was a hard cap. */
+  /** Whether any of these rules is a hard cap. */
   readonly hasHard: boolean;
-  /** When the rules on loops of the store act; null if none does. */
+  /** When those of these rules that are on loops act; null if none is. */
   readonly loopTimes: LoopTimes | null;
-  /** Makes and adds the rule of an entry. */
+  /** Makes the rule of a stored entry, and adds it to this set. */
   readonly restore: (entry: Entry) => void;
 }
 
@@ -43,16 +43,16 @@ export class RuleSet {
   readonly #parts = new Map<string, Rule>();
   readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   #unread: UnreadRules | null = null;
-  /** Ids removed since the start, which the store may still have. */
+  /** Ids of rules that were removed since the start; the store may still have them. */
   readonly #removed = new Set<string>();
   /** The ids of rules that are hard caps. */
   readonly #hard = new Set<string>();
   /** The rules on loops, by their ids. */
   readonly #loops = new Map<string, LoopRule>();
-  /** Undefined: to be computed. */
+  /** Undefined until it is computed again. */
   #loopTimes: LoopTimes | null | undefined = null;
   #whenRead: (() => void)[] = [];
-  /** Null: the oldest rule was removed, and the new oldest isn't known yet. */
+  /** Null if the oldest rule was removed: computed again when it is read. */
   #sinceMs: number | null = Number.POSITIVE_INFINITY;
   #sinceLsn = 0;
 
@@ -71,7 +71,7 @@ export class RuleSet {
     return this.#loopTimes;
   }
 
-  /** Call it when the rule is added or edited. */
+  /** Call when a rule is added or edited. */
   note({ id, definition: { hold, loops } }: Rule): void {
     if (hold === "hard") this.#hard.add(id);
     else this.#hard.delete(id);
@@ -100,7 +100,7 @@ export class RuleSet {
     return this.#sinceLsn;
   }
 
-  /** Whether all are in memory. */
+  /** Whether all rules are in memory. */
   get isRead(): boolean {
     return this.#unread === null;
   }
@@ -152,9 +152,10 @@ export class RuleSet {
     this.#sorted.remove(rule);
     this.#hard.delete(rule.id);
     this.#forgetLoops(rule.id);
-    // Rules in the store may be as old, so `sinceMs` stays.
+    // Rules that are still in the store may be as old, so `sinceMs` stays.
     if (this.#unread !== null) this.#removed.add(rule.id);
-    // Computed on demand, because all rules of one file may be equally old.
+    // Computed again only on demand: all rules of one file may be equally old, and removed
+    // together.
     else if (rule.createdAtMs === this.#sinceMs) this.#sinceMs = null;
   }
 
@@ -172,7 +173,10 @@ export class RuleSet {
     this.#sinceLsn = Math.max(this.#sinceLsn, lsn);
   }
 
-  /** Notes the rules left in the store. `since`: no rule is older or was reset later. */
+  /**
+   * Notes the rules that a start leaves in the store. `since`: no rule is older, and none was reset
+   * later.
+   */
   leave(unread: UnreadRules, since: { readonly ms: number; readonly lsn: number }): void {
     this.#unread = unread;
     this.#loopTimes = undefined;
@@ -193,7 +197,7 @@ export class RuleSet {
     if (this.#unread === null) return;
     const { store } = this.#unread;
     for (let end = 0; end !== -1; end = nextEnd(userPath, end)) {
-      const from = `${leftFrom}${end === 0 ? "/" : userPath.slice(0, end)}\n`;
+      const from = `${leftPrefix}${end === 0 ? "/" : userPath.slice(0, end)}\n`;
       const range = { from, before: from + behindPeriods, limit: Number.POSITIVE_INFINITY };
       for (const entry of store.range("rules", range)) this.take(entry);
     }
@@ -227,7 +231,7 @@ function oldest(rules: Iterable<Rule>): number {
   return sinceMs;
 }
 
-/** Shadow rules don't decide which requests enforced rules count. */
+/** Shadow rules don't count here: they don't decide which requests enforced rules count. */
 function sinceOf({ createdAtMs, wouldRefuse }: Rule): number {
   return wouldRefuse === null ? createdAtMs : Number.POSITIVE_INFINITY;
 }

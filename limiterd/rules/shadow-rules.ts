@@ -12,7 +12,7 @@ interface FindChildren {
   readonly copyChild: FindChild;
 }
 
-/** A request, or an attempt, at its path and its target. */
+/** A request, or an attempt at its next target. */
 export interface ShadowedRequest {
   readonly userPath: string;
   /** Null for a submission, which only rules of its path count. */
@@ -31,7 +31,7 @@ export class ShadowRules {
     this.#children = children;
   }
 
-  /** Parts of rules included. */
+  /** The number of shadow rules, their parts included. */
   get size(): number {
     return this.#rules.size;
   }

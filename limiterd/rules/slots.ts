@@ -3,12 +3,12 @@
  * connection ends. An admission takes them itself (`admit.ts`).
  */
 import { type Counter, keepChild, shareOf } from "../counters/counter.js";
-import type { HeldLease, KnownProxy, Orphan, PeerState } from "../peer.js";
+import type { HeldLease, InterruptedRequest, KnownProxy, PeerState } from "../peer.js";
 import { giveBack, withoutTarget } from "./hard-limits.js";
 import { isOfTarget } from "./rule-book.js";
 
 /** Takes a slot on each of the counters. */
-export function hold(counters: readonly Counter[]): void {
+export function takeSlots(counters: readonly Counter[]): void {
   for (const counter of counters) {
     keepChild(counter);
     counter.inFlight++;
@@ -17,7 +17,7 @@ export function hold(counters: readonly Counter[]): void {
 }
 
 /** Frees a slot on each of the counters. */
-export function release(counters: readonly Counter[]): void {
+export function freeSlots(counters: readonly Counter[]): void {
   for (const counter of counters) {
     counter.inFlight--;
     if (counter.rule.periodMs === 0) {
@@ -29,29 +29,29 @@ export function release(counters: readonly Counter[]): void {
 }
 
 /**
- * Ends every lease of a connection that is lost. What they hold of hard caps stays held, because
- * their requests may still be running.
+ * Ends every lease of a lost connection. What leases hold of hard caps stays held, because their
+ * requests may still run.
  */
 export function releaseAllLeases(peer: PeerState): void {
   for (const [id, held] of peer.leases.entries()) {
-    if (held.hold !== null) orphan(peer.proxy, id, { ...held, counters: [], hold: held.hold });
+    if (held.hold !== null) interrupt(peer.proxy, id, { ...held, counters: [], hold: held.hold });
     releaseSlots(held);
   }
   peer.leases.clear();
 }
 
-function orphan(proxy: KnownProxy | null, id: number, lease: Orphan["lease"]): void {
-  // One that was charged before its proxy returned isn't charged again.
-  if (proxy === null || proxy.orphans.has(id)) giveBack(lease.hold);
-  else proxy.orphans.set(id, { lease, endedAtMs: null });
+function interrupt(proxy: KnownProxy | null, id: number, lease: InterruptedRequest["lease"]): void {
+  // A request that was already charged, before its proxy reconnected, isn't charged again.
+  if (proxy === null || proxy.interrupted.has(id)) giveBack(lease.hold);
+  else proxy.interrupted.set(id, { lease, endedAtMs: null });
 }
 
-/** Gives back what a lease of a lost connection held, if it did. */
-export function releaseOrphan({ orphans }: KnownProxy, id: number): void {
-  const orphan = orphans.size === 0 ? undefined : orphans.get(id);
-  if (orphan === undefined || orphan.endedAtMs !== null) return;
-  giveBack(orphan.lease.hold);
-  orphans.delete(id);
+/** Gives back what an interrupted request holds, unless it was charged or isn't known. */
+export function releaseInterrupted({ interrupted }: KnownProxy, id: number): void {
+  const request = interrupted.size === 0 ? undefined : interrupted.get(id);
+  if (request === undefined || request.endedAtMs !== null) return;
+  giveBack(request.lease.hold);
+  interrupted.delete(id);
 }
 
 /** Ends a lease. */
@@ -63,7 +63,7 @@ export function releaseLease({ leases }: PeerState, id: number, heldLease: HeldL
 
 /** A submission holds no slot. */
 function releaseSlots(heldLease: HeldLease): void {
-  if (!heldLease.submission) release(heldLease.counters);
+  if (!heldLease.submission) freeSlots(heldLease.counters);
 }
 
 /**
@@ -72,7 +72,7 @@ function releaseSlots(heldLease: HeldLease): void {
  */
 export function releaseTarget(heldLease: HeldLease): HeldLease {
   if (heldLease.hold !== null) giveBack(heldLease.hold);
-  release(heldLease.counters.filter(isOfTarget));
+  freeSlots(heldLease.counters.filter(isOfTarget));
   return {
     ...heldLease,
     target: null,

@@ -7,18 +7,18 @@ import { isCount } from "../../shared/checked.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import type { Lease } from "../../shared/wire/message-to-daemon.js";
-import type { Orphan } from "../peer.js";
+import type { InterruptedRequest } from "../peer.js";
 import type { Change } from "../store/store.js";
 import { tokensHeld } from "./hard-limits.js";
 
 /** Null for a request between two targets, which holds nothing. */
-function holdToStored({ lease, endedAtMs }: Orphan): readonly unknown[] | null {
+function holdToStored({ lease, endedAtMs }: InterruptedRequest): readonly unknown[] | null {
   const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, hold } = lease;
   if (target === null) return null;
-  // To restore a hold adds what is on its way again, but not to what was charged.
+  // Restoring a hold adds what is in transit, but not to a request that was charged.
   const { promptTokens, output } = tokensHeld({
     ...hold,
-    beyond: endedAtMs === null ? 0 : hold.beyond,
+    inTransit: endedAtMs === null ? 0 : hold.inTransit,
   });
   const { provider, model, tools = [] } = target;
   const { rates } = hold.demand;
@@ -31,8 +31,12 @@ function holdToStored({ lease, endedAtMs }: Orphan): readonly unknown[] | null {
   ];
 }
 
-export function holdChange(proxyId: string, lease: number, orphan: Orphan | null): Change {
-  const value = orphan === null ? undefined : (holdToStored(orphan) ?? undefined);
+export function holdChange(
+  proxyId: string,
+  lease: number,
+  request: InterruptedRequest | null,
+): Change {
+  const value = request === null ? undefined : (holdToStored(request) ?? undefined);
   return { table: "holds", key: `${proxyId} ${lease}`, value };
 }
 

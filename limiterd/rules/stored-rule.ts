@@ -87,7 +87,7 @@ function wouldRefuseFromStored(value: unknown): WouldRefuse | null {
   return { count, lastAtMs };
 }
 
-/** Null without caps of measures and without weights. */
+/** Null if the rule has neither caps of measures nor weights. */
 function measuresToStored({
   definition: { measureCaps, tokenWeights },
   parts = [],
@@ -105,7 +105,7 @@ function measuresToStored({
   ];
 }
 
-/** The weights and caps as fields of a body, and since when each cap counts. */
+/** The weights and caps as fields of an API body, and the lsn since which each cap counts. */
 function measuresFromStored(value: unknown): {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly since: Readonly<Partial<Record<CappedMeasure, number>>>;
@@ -123,7 +123,7 @@ function measuresFromStored(value: unknown): {
   return { fields, since };
 }
 
-/** Writes what shadow rules would have refused with the batch of the journal that counts it. */
+/** With each batch of the journal, writes what shadow rules would have refused. */
 export function shadowNotes(book: Pick<RuleBook, "takeRefused">): Contributor {
   return { changes: () => book.takeRefused().map(ruleChange) };
 }
@@ -229,8 +229,8 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
 }
 
 /**
- * The id of a rule that was read under a key: the key itself, unless it doesn't match the rule.
- * Reusing the key avoids copying and hashing a new text.
+ * The id of a rule that was read under a key: the key itself if it is the rule's id. That avoids
+ * copying and hashing a new text.
  */
 export function storedRuleId(key: string | number, { definition }: RuleFields): string {
   const { scope, subject, periodSeconds, models, when, mode } = definition;
@@ -246,7 +246,7 @@ export function storedRuleId(key: string | number, { definition }: RuleFields): 
     : ruleId(definition);
 }
 
-/** In `epochs`, [lsn]: the last reset of all rules. It counts as the `sinceLsn` of each of them. */
+/** In `epochs`, [lsn]: the last reset of all rules, which counts as a reset of each of them. */
 export const resetKey = "reset";
 
 /** The change that notes a reset of all rules at this log sequence number. */
@@ -260,13 +260,13 @@ export function resetAllChange(lsn: number): Change {
  */
 export const rulesKey = "rules";
 
-/** Facts about the rules in the store, valid if the last epoch has written them. */
+/** Facts about the rules in the store, valid if the last epoch wrote them. */
 export interface RulesNote {
   /** The first lsn of the epoch that wrote the note; a note of an earlier epoch is outdated. */
   readonly startLsn: number;
   /**
-   * The digest of the `configuredText` whose rules the store has. Empty: the rules must be
-   * compared.
+   * The digest of the `configuredText` whose rules the store has. If empty, the rules must be
+   * compared one by one.
    */
   readonly configured: string;
   readonly count: number;
@@ -288,7 +288,7 @@ export function rulesNoteChange(
   }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn" | "hasHard" | "loopTimes">,
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
-  // Without enforced rules, `sinceMs` is infinite, so there is no note.
+  // Without enforced rules `sinceMs` is infinite, and no note is written.
   const { min, max, turns } = loopTimes ?? {};
   const ofTurns = turns === undefined ? [] : [turns.min, turns.max];
   const ofLoops = loopTimes === null ? [] : [min, max, ...ofTurns];
@@ -312,8 +312,8 @@ export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null
 }
 
 /**
- * The rules of a configuration as a text. Different lists have different texts, because no subject
- * contains a line feed.
+ * The rules of a configuration as one text. Different rules have different texts, because no
+ * subject contains a line feed.
  */
 export function configuredText(rules: readonly RuleDefinition[]): string {
   let text = "";

@@ -1,8 +1,8 @@
 /**
  * The children of all templates: finds and creates them, drops them at a reset or a deletion, and
- * removes idle ones. Dropping takes the same time for any number of children; dropped children are
- * processed later, in slices, and one with requests in flight is moved back. Not here: how children
- * are stored in memory (`counters/children.ts`).
+ * removes idle ones. Dropping takes the same time for any number of children: dropped children are
+ * processed later, in slices. A dropped child with requests in flight is moved back. Not here: how
+ * children are stored in memory (`counters/children.ts`).
  */
 import type { Walk } from "../counters/child-blocks.js";
 import { Children, type CounterPool } from "../counters/children.js";
@@ -24,7 +24,7 @@ interface TemplatesPorts {
   read(rule: Rule, child: string): boolean;
 }
 
-/** The children being processed, and the position among them. */
+/** Children of a template that are being processed, and the position among them. */
 interface Sweep {
   readonly rule: Rule;
   readonly children: ChildCounters;
@@ -37,7 +37,7 @@ export class Templates {
   readonly #rules = new Set<Rule>();
   /** Dropped children that aren't all processed yet. */
   readonly #dropped: Sweep[] = [];
-  /** The templates that the sweep hasn't visited yet; null: it starts again. */
+  /** The templates that the sweep for idle children hasn't visited yet; null if it starts again. */
   #toSweep: Iterator<Rule> | null = null;
   #sweep: Sweep | null = null;
 
@@ -66,14 +66,14 @@ export class Templates {
   }
 
   /**
-   * The counter of one child. A new one is kept only when it counts something (`keepChild`), so a
-   * refused request leaves nothing.
+   * The counter of one child. A new counter is kept only once it counts something (`keepChild`), so
+   * that a refused request leaves nothing behind.
    */
   childOf(rule: Rule, child: string, nowMs: number): Counter {
     const existing = rule.children.get(child);
     if (existing !== undefined) return existing;
     const retired = retiredWith(rule, child);
-    if (retired !== undefined) return bringBack(rule, retired, retired.busy(child)!);
+    if (retired !== undefined) return moveBack(rule, retired, retired.busy(child)!);
     if (this.#ports.read(rule, child)) return rule.children.get(child)!;
     return new Counter(rule, child, newWindow(rule.periodMs, nowMs));
   }
@@ -90,9 +90,9 @@ export class Templates {
   }
 
   /**
-   * Examines up to `examined` children, dropped ones first. Removes and returns those that were
-   * dropped without requests in flight, and those that have been idle for two periods. The next
-   * call continues.
+   * Examines up to `examined` children, dropped ones first; the next call continues. Removes and
+   * returns dropped children without requests in flight, and children that have been idle for two
+   * periods.
    */
   forgetIdle(nowMs: number, examined: number): ForgottenChild[] {
     const forgotten: ForgottenChild[] = [];
@@ -111,26 +111,26 @@ export class Templates {
     const place = walk.next();
     if (place === -1) {
       this.#dropped.shift();
-      rule.retired = rule.retired.filter((other) => other !== children);
+      rule.retired = rule.retired.filter((retired) => retired !== children);
       return null;
     }
-    const now = this.#ports.current(rule.id);
+    const current = this.#ports.current(rule.id);
     const busy = children.busyAt(place);
-    if (busy !== null && now === rule) {
-      bringBack(rule, children, busy);
+    if (busy !== null && current === rule) {
+      moveBack(rule, children, busy);
       return null;
     }
     const child = children.name(place);
     children.delete(place);
-    // If there is a new child of this name, the store's entry belongs to it and is overwritten or
-    // removed with it.
-    return now?.children.has(child) ? null : { rule, child };
+    // If there is a new child with this name, the store's entry belongs to the new child: it is
+    // overwritten or removed with it.
+    return current?.children.has(child) ? null : { rule, child };
   }
 
   /**
-   * Examines the next counted child and returns it if it was removed, else null. A step to the next
-   * template also returns null, so that many templates without children are visited in slices.
-   * Undefined after the last one.
+   * Examines the next child, and returns it if it was idle and is removed, else null. A step to the
+   * next template also counts as one, and returns null, so that many templates without children are
+   * visited in slices. Undefined after the last child.
    */
   #forgetNext(nowMs: number): ForgottenChild | null | undefined {
     const sweep = this.#sweep;
@@ -168,7 +168,7 @@ function retiredWith(rule: Rule, child: string): ChildCounters | undefined {
 }
 
 /** Moves a retired child back, with a cleared window. Its entry in the store is stale. */
-function bringBack(rule: Rule, from: ChildCounters, counter: Counter): Counter {
+function moveBack(rule: Rule, from: ChildCounters, counter: Counter): Counter {
   from.delete(counter.place);
   clearWindow(counter.window);
   counter.dirty = false;

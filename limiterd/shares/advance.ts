@@ -1,6 +1,6 @@
 /**
- * What a host claims of a hard cap beside what it has used and what its requests hold, so that the
- * next ones needn't wait for the engine. Pure.
+ * The advance: what a host claims of a hard cap beyond what it has used and what its requests hold,
+ * so that the next requests needn't wait for the engine. Pure.
  */
 
 /** How long an advance that isn't needed is kept, in ms. */
@@ -10,26 +10,29 @@ const keptMs = 1000;
 interface AdvanceBounds {
   readonly monoMs: number;
   readonly hosts: number;
-  /** What this host may still use of its claim, beside what is held. */
+  /** What this host may still use of its claim, beyond what is held. */
   readonly spare: number;
-  /** What other hosts leave of the cap, beside what is used and held here; null: not known. */
+  /**
+   * What is left of the cap after what other hosts claim and what this host uses and holds; null if
+   * unknown.
+   */
   readonly left: number | null;
 }
 
 export class Advance {
-  /** The part of the last claim that was neither used nor held, and since when it is so large. */
+  /** The advance in the last claim, and when it last grew or shrank. */
   #amount = 0;
   #sinceMonoMs = Number.NEGATIVE_INFINITY;
-  /** What a request lacks of the claim. */
+  /** What a request needs beyond the claim. */
   #wanted = 0;
-  /** Whether more than half of it is used. */
+  /** Whether more than half of the advance is used. */
   #isLow = false;
 
   get amount(): number {
     return this.#amount;
   }
 
-  /** Makes the next claim contain so much beside what is held. */
+  /** Makes the next claim include this much beyond what is held. */
   want(amount: number): void {
     this.#wanted = Math.max(this.#wanted, amount);
   }
@@ -42,8 +45,9 @@ export class Advance {
   }
 
   /**
-   * The advance of the next claim: what a request lacks, and twice as much each time that half of
-   * it was used; but no more than this host's part of half of what is left.
+   * The advance of the next claim: at least what a request needs, and twice as much as before each
+   * time that half of it was used. Beyond what a request needs, all hosts together advance at most
+   * half of what is left.
    */
   next({ monoMs, hosts, spare, left }: AdvanceBounds): number {
     const demand = this.#wanted;

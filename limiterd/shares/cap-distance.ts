@@ -10,10 +10,10 @@ import type { CounterTotals } from "../cluster/shared-limits.js";
 import { estimateRequests, newWindow } from "../counters/window.js";
 
 /**
- * The cap is near if less than this part of it is left, because one batch of charges may be as
+ * The cap is near if less than this part of it is left, because one batch of charges may be that
  * large.
  */
-const partLeft = 1 / 4;
+const nearPart = 1 / 4;
 
 /** The requests left of a counter according to an answer; infinite without a cap and for gauges. */
 export function requestsLeft(
@@ -45,16 +45,16 @@ export class CapDistance {
   }
 
   /** Notes an answer. `cap` and `left` are infinite without a cap. */
-  heard({ nowMs, window, totals }: CounterTotals, left: number, cap: number): void {
+  noteAnswer({ nowMs, window, totals }: CounterTotals, left: number, cap: number): void {
     const tokens = { window, current: totals.tokens, previous: totals.tokensBefore };
-    this.#measure(nowMs, tokens);
-    const isShort = 0 < this.#periodMs && this.#periodMs < farPeriodMs;
-    if (isShort || cap === Number.POSITIVE_INFINITY) this.#isFar = !isShort;
+    this.#measureSpeed(nowMs, tokens);
+    const isShortPeriod = 0 < this.#periodMs && this.#periodMs < farPeriodMs;
+    if (isShortPeriod || cap === Number.POSITIVE_INFINITY) this.#isFar = !isShortPeriod;
     else if (this.#perMs === null) this.#isFar = false;
     else {
       const countedMs = nowMs - (window - 1) * this.#periodMs;
       const perMs = Math.max(this.#perMs, (tokens.current + tokens.previous) / countedMs);
-      this.#isFar = left >= cap * partLeft && left >= perMs * farReserveMs;
+      this.#isFar = left >= cap * nearPart && left >= perMs * farReserveMs;
     }
   }
 
@@ -64,7 +64,7 @@ export class CapDistance {
     this.#isFar = false;
   }
 
-  #measure(nowMs: number, tokens: Halves): void {
+  #measureSpeed(nowMs: number, tokens: Halves): void {
     const before = this.#before;
     const sinceMs = before === null ? 0 : nowMs - before.nowMs;
     if (before !== null && 0 <= sinceMs && sinceMs < renewMs) return;

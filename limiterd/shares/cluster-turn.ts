@@ -12,7 +12,10 @@ import type { ClusterFailureMode } from "../../shared/cluster/cluster-config.js"
  */
 type Purpose = "look" | "ask" | "decide";
 
-/** What a host has of a counter or an account, which may lack what a judgement needs. */
+/**
+ * A host's part of a counter or an account: a judgement may have to wait until the engine answers
+ * about it.
+ */
 export interface Awaited {
   /** Whether there is no fresh answer of the engine. */
   readonly isUnknown: boolean;
@@ -37,14 +40,16 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
   /** Whether the engine doesn't answer. */
   away = false;
   /**
-   * Until this time no host asks for units, so that all hosts can report again after the engine has
-   * lost data.
+   * After the engine has lost data, no host asks for units until this time, so that all hosts can
+   * report again first.
    */
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
-  /** What lacked something that this judgement needed, once for each need. */
+  /**
+   * The shares and claims that were too small or too old for this judgement; some more than once.
+   */
   readonly lacking: Awaited[] = [];
-  /** The shares that an explanation has used and that have no fresh answer. */
+  /** The shares without a fresh answer that an explanation has used. */
   readonly looked = new Set<Share>();
 
   constructor(failureMode: ClusterFailureMode) {
@@ -61,7 +66,7 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
     this.purpose = "look";
   }
 
-  /** How long no host asks for units; 0: they may ask. */
+  /** For how long no host may ask for units; 0 if hosts may ask. */
   get settlingMs(): number {
     return Math.max(0, this.settledAtMonoMs - this.monoMs);
   }

@@ -1,6 +1,6 @@
 /**
- * The engine's clock, estimated from its last answer: it showed that time at some point between the
- * question and the answer.
+ * The engine's clock, estimated from its last answer: between the question and the answer, it
+ * showed the time that the answer has.
  */
 
 /** When the question was sent and the answer received, on the monotonic clock. */
@@ -34,12 +34,15 @@ export class EngineClock {
     return monoMs - this.#sentMonoMs;
   }
 
-  /** The latest time that it can show, within a millisecond; infinite before an answer. */
+  /**
+   * The latest time that the engine's clock can show now, within a millisecond; infinite before an
+   * answer.
+   */
   latestMs(monoMs: number): number {
     return this.#engineMs + (monoMs - this.#sentMonoMs);
   }
 
-  /** The earliest time that it can show, after an answer. */
+  /** The earliest time that the engine's clock can show now. Call only after an answer. */
   earliestMs(monoMs: number): number {
     return this.#engineMs + (monoMs - this.#receivedMonoMs);
   }

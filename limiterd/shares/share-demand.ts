@@ -1,7 +1,7 @@
 /**
- * How fast this host uses a counter, and so how many units to ask for in advance. If these are a
- * small part of what is left, so that other hosts lose nothing, the host asks for more and keeps it
- * longer. Otherwise it holds nothing that other hosts may need.
+ * How fast this host uses a counter, and so how many units it asks for in advance. If these units
+ * are few compared with what is left, other hosts lose nothing: the host asks for more units and
+ * keeps them longer. Otherwise it holds nothing that other hosts may need.
  */
 import { aheadMs, farAheadMs, farPeriodMs, forgottenMs, idleMs, lookMs } from "../bounds.js";
 
@@ -14,20 +14,21 @@ interface Left {
   readonly periodMs: number;
 }
 
-/** The hosts together hold units longer only while they hold at most a 16th of what is left. */
-const fewOf = 16;
-/** A pause this many times as long as usual counts as idle. */
-const gapsOfIdle = 8;
+/** Units are few while all hosts together hold at most one part in 16 of what is left. */
+const fewDivisor = 16;
+/** A host is idle after a pause of this many mean times between two requests. */
+const idleGaps = 8;
 
 export class ShareDemand {
   #perMs = 0;
   #used = 0;
   #sinceMonoMs: number;
   /**
-   * How far ahead use is expected, in ms: at first little beyond what was observed, then four times
-   * as far each time.
+   * For how long ahead the host asks while units are few, in ms: four times as long with each
+   * question.
    */
   #horizonMs = aheadMs;
+  /** More use than this since the last question is surprising. */
   #surprising = Number.POSITIVE_INFINITY;
   #isFew = false;
 
@@ -48,10 +49,7 @@ export class ShareDemand {
     this.#isFew = false;
   }
 
-  /**
-   * Whether the cap was far at the last question, so that this host's units are a small part of
-   * what is left.
-   */
+  /** Whether this host's units were few at the last question (`fewDivisor`). */
   get isFew(): boolean {
     return this.#isFew;
   }
@@ -64,18 +62,19 @@ export class ShareDemand {
   /** Units that are unused for this long are given back, in ms. */
   get idleMs(): number {
     if (!this.#isFew) return idleMs;
-    return Math.min(Math.max(gapsOfIdle / this.#perMs, idleMs), forgottenMs);
+    return Math.min(Math.max(idleGaps / this.#perMs, idleMs), forgottenMs);
   }
 
   /**
    * How many units to hold after a question that is sent now: the expected use of the next second,
-   * or of the next few seconds, measured over the last tenth of a second or more. Fewer for a
-   * counter that has just come into use.
+   * or of the next few seconds if the units are few. The expectation is measured over at least the
+   * last tenth of a second, and is lower for a counter that has just come into use.
    */
   ahead(monoMs: number, { left, hosts, periodMs }: Left): number {
     this.#measure(monoMs);
     const soon = Math.ceil(this.#perMs * aheadMs);
-    const few = 0 < periodMs && periodMs < farPeriodMs ? 0 : Math.floor(left / (fewOf * hosts));
+    const few =
+      0 < periodMs && periodMs < farPeriodMs ? 0 : Math.floor(left / (fewDivisor * hosts));
     // Slots are returned, so far fewer are needed than are taken.
     const needed = periodMs === 0 ? Math.ceil(this.#perMs * idleMs) : soon;
     this.#isFew = few > 0 && needed <= few;
@@ -86,13 +85,13 @@ export class ShareDemand {
     }
     const expected = Math.ceil(this.#perMs * this.#horizonMs);
     this.#horizonMs = Math.min(4 * this.#horizonMs, farAheadMs);
-    this.#surprising = this.#used + 2 * expected + fewOf;
+    this.#surprising = this.#used + 2 * expected + fewDivisor;
     return Math.min(expected, few);
   }
 
-  /** Whether the held units are no longer a small part of what the last answer says is left. */
-  isMuch(held: number, left: number, hosts: number): boolean {
-    if (!this.#isFew || held * fewOf * hosts <= left + held) return false;
+  /** Whether the held units, which were few, aren't few by the last answer. */
+  areNoLongerFew(held: number, left: number, hosts: number): boolean {
+    if (!this.#isFew || held * fewDivisor * hosts <= left + held) return false;
     this.#isFew = false;
     this.#horizonMs = aheadMs;
     return true;

@@ -5,11 +5,11 @@ import { forgottenMs, freshMs, keptMs, retryMs } from "../bounds.js";
 export interface Standing {
   /** Whether it has counts that differ from the last report. */
   readonly isUnsent: boolean;
-  /** After how long without use the held units are given back, in ms; infinite if none are held. */
-  readonly idleMs: number;
   /**
-   * After how long the next report is due if something is held or unreported, in ms; else infinite.
+   * The time without use after which held units are given back, in ms; infinite if none are held.
    */
+  readonly idleMs: number;
+  /** The time between two reports while something is held or unreported, in ms; else infinite. */
   readonly renewMs: number;
   /** Whether the engine has counts of this share. */
   readonly isSent: boolean;
@@ -19,7 +19,7 @@ export class ShareSchedule {
   #usedAtMonoMs: number;
   #forgottenAtMonoMs: number;
   #sentMonoMs = Number.NEGATIVE_INFINITY;
-  /** When to ask a server of the engine that doesn't answer again; null if it answers. */
+  /** When to ask again a server of the engine that doesn't answer; null if it answers. */
   #retryMonoMs: number | null = null;
 
   constructor(monoMs: number) {
@@ -38,8 +38,8 @@ export class ShareSchedule {
   }
 
   /**
-   * Notes an answer. `isLost`: the share's server of the engine doesn't answer and is asked again
-   * after `retryMs`, like an engine that is away.
+   * Notes the answer to a question. `isLost`: the share's server of the engine didn't answer, and
+   * is asked again after `retryMs`.
    */
   answered(monoMs: number, isLost: boolean): void {
     this.#retryMonoMs = isLost ? monoMs + retryMs : null;

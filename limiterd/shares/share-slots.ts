@@ -17,35 +17,39 @@ export class ShareSlots {
     return this.#granted > 0;
   }
 
-  /** Whether this host holds slots that no request uses. */
+  /** Whether this host holds granted slots that no request uses. */
   get keeps(): boolean {
     return this.#granted > this.#reported;
   }
 
+  /** Whether a granted slot is free beside those of the requests in flight. */
   has(inFlight: number, monoMs: number): boolean {
     return inFlight < this.#granted && monoMs < this.#endMonoMs;
   }
 
-  /** Slots in use on all hosts; those that other hosts keep count as in use. */
+  /** Slots in use on all hosts. Granted slots of other hosts count as in use. */
   counted(inFlight: number): number {
     return addCount(this.#others, inFlight);
   }
 
-  /** Notes a report of the slots in use; `kept` is the maximum number of kept slots in addition. */
+  /**
+   * Notes a report of the slots in use. `kept`: the most granted slots that stay beyond those in
+   * use.
+   */
   report(inFlight: number, kept: number): void {
     this.#reported = inFlight;
     this.#granted = Math.min(this.#granted, inFlight + kept);
   }
 
-  /** Notes a grant. A host stops using slots long before the engine gives them to others. */
+  /** Notes a grant. A host stops using slots long before the engine gives them to other hosts. */
   granted(inUse: number, granted: number, sentMonoMs: number): void {
     this.#granted = inUse + granted;
     this.#endMonoMs = sentMonoMs + slotsValidMs / 2;
   }
 
   /**
-   * Notes the slots of the other hosts. While the engine settles, they don't fall below the known
-   * ones from before it lost its data.
+   * Notes the slots of the other hosts. While the engine settles after a loss of data, they don't
+   * fall below the number known before.
    */
   seen(others: number, settling: boolean): void {
     this.#others = Math.max(settling ? this.#others : 0, others);

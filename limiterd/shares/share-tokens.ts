@@ -1,10 +1,10 @@
 /**
- * The tokens of one counter: this host's, which are in its own window, and those of the other
- * hosts. For a hard cap, a host reports what its running requests hold, and an advance, as if they
- * were used: this is its claim. A host uses no more than its last claim that the engine has
- * confirmed, and than the claims of the other hosts leave. So all hosts together stay within the
- * cap: of two hosts that claim at the same time, at least one sees the claim of the other. From
- * the moment when a host sends a lower claim, it uses no more than that.
+ * The tokens of one counter: those of this host, which are in its own window, and those of the
+ * other hosts. For a hard cap, a host reports what its running requests hold, and an advance, as if
+ * they were used: this is its claim. A host uses at most the last claim that the engine has
+ * confirmed, and at most what the claims of the other hosts leave. From the moment when it sends a
+ * lower claim, it uses no more than the lower one. So all hosts together stay within the cap: if
+ * two hosts claim at the same time, at least one of them sees the other's claim.
  */
 import { addCount, type Halves, noHalves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
@@ -31,11 +31,11 @@ export class ShareTokens {
   readonly #child: string;
   /** What other hosts have charged. */
   #others: Halves = noHalves;
-  /** Tokens charged since the last report to the engine, and how many may stay unreported. */
+  /** Tokens charged since the last report to the engine, and the most that may stay unreported. */
   #unsent = 0;
-  #waitingMax = 0;
+  #unsentMax = 0;
   /**
-   * The cap at the last answer. After it was lowered, `#waitingMax` and the distance are invalid.
+   * The cap at the last answer. After it was lowered, `#unsentMax` and the distance are invalid.
    */
   #cap = Number.POSITIVE_INFINITY;
   readonly #distance: CapDistance;
@@ -44,7 +44,7 @@ export class ShareTokens {
   readonly #advance = new Advance();
   /** What was held at the last report. */
   #reportedHeld = 0;
-  /** What other hosts leave of the cap, by the last answer; null before it. */
+  /** What other hosts leave of the cap by the last answer; null before the first. */
   #available: number | null = null;
 
   constructor(rule: TokenRule, child: string) {
@@ -53,7 +53,7 @@ export class ShareTokens {
     this.#distance = new CapDistance(rule.periodMs);
   }
 
-  /** Whether nothing that is likely within seconds reaches the cap. */
+  /** Whether the cap won't be reached within seconds. */
   get isFar(): boolean {
     return this.#distance.isFar && !this.#isLowered;
   }
@@ -70,7 +70,7 @@ export class ShareTokens {
   /** Notes charged tokens. Returns false if they must be reported to the engine soon. */
   charged(tokens: number): boolean {
     this.#unsent += tokens;
-    return this.#unsent <= this.#waitingMax && !this.#isLowered;
+    return this.#unsent <= this.#unsentMax && !this.#isLowered;
   }
 
   get isUnsent(): boolean {
@@ -93,7 +93,7 @@ export class ShareTokens {
       return used;
     }
     const held = this.#held;
-    const ahead = this.#aheadOf(own, held, time);
+    const ahead = this.#nextAdvance(own, held, time);
     this.#reportedHeld = held;
     const { periodMs } = this.#rule;
     const window = Math.max(used.window, Math.floor((time.engineMs ?? 0) / periodMs));
@@ -108,7 +108,7 @@ export class ShareTokens {
     return claim;
   }
 
-  #aheadOf(own: Window, held: number, { monoMs, engineMs, hosts, isLast }: ClaimTime): number {
+  #nextAdvance(own: Window, held: number, { monoMs, engineMs, hosts, isLast }: ClaimTime): number {
     if (isLast) {
       this.#advance.clear();
       return 0;
@@ -132,7 +132,7 @@ export class ShareTokens {
     return this.#advance.isLow(this.leftOfClaim(own, engineMs) - this.#held);
   }
 
-  /** Makes the next report claim so much beside what is held. */
+  /** Makes the next report claim this much beyond what is held. */
   want(amount: number): void {
     this.#advance.want(amount);
   }
@@ -161,10 +161,10 @@ export class ShareTokens {
   }
 
   /**
-   * Sets how many tokens may stay unreported: those of all hosts together are at most a quarter of
-   * what is left. While the engine settles, the distance to the cap is unknown.
+   * Sets how many tokens may stay unreported: on all hosts together at most a quarter of what is
+   * left. While the engine settles after a loss of data, the distance to the cap is unknown.
    */
-  letWait(answer: CounterTotals, hosts: number, settling: boolean): void {
+  setUnsentMax(answer: CounterTotals, hosts: number, settling: boolean): void {
     const { periodMs } = this.#rule;
     const { nowMs, window, totals } = answer;
     const charged = {
@@ -177,14 +177,14 @@ export class ShareTokens {
     const cap = this.#capNow;
     this.#cap = cap;
     const left = cap - slidingTokens(charged, periodMs, nowMs);
-    this.#waitingMax = left / (4 * hosts);
+    this.#unsentMax = left / (4 * hosts);
     if (settling) this.#distance.clear();
-    else this.#distance.heard(answer, left, cap);
+    else this.#distance.noteAnswer(answer, left, cap);
   }
 
   /**
-   * Notes the tokens of all hosts, of which `own` are this host's. While the engine settles, those
-   * of others don't fall below the known ones from before it lost its data.
+   * Notes the tokens of all hosts, of which `own` are this host's. While the engine settles after a
+   * loss of data, the counts of other hosts don't fall below those known before.
    */
   seen({ window, totals }: CounterTotals, own: Halves, settling: boolean): void {
     const reported = rollHalves(own, window);
@@ -218,14 +218,14 @@ export class ShareTokens {
 
   clear(): void {
     this.#others = noHalves;
-    this.#waitingMax = 0;
+    this.#unsentMax = 0;
     this.#claimed = noHalves;
     this.#advance.clear();
     this.#available = null;
     this.#distance.clear();
   }
 
-  /** The tokens of a window, by this host's clock. */
+  /** The tokens of this host's window as halves of the engine's windows. */
   #halvesOf(own: Window): Halves {
     const { periodMs } = this.#rule;
     if (periodMs === 0) return noHalves;

@@ -1,8 +1,9 @@
 /**
- * The granted requests (units) of one counter on this host, in the engine's windows: how many are
- * held and used, and how long they are valid. A unit is valid until the end of the window in which
- * it was granted. That end is computed on the monotonic clock from the time at which the question
- * was sent, because the engine's clock can't be further ahead.
+ * The units of one counter on this host: a unit is a request that the engine has granted. Here are
+ * how many units are held and used, in the engine's windows, and how long they are valid. A unit is
+ * valid until the end of the window in which it was granted. That end is computed on the monotonic
+ * clock from the time at which the question was sent, because the engine's clock can't be further
+ * ahead.
  */
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
@@ -40,11 +41,12 @@ export class ShareUnits {
   #othersBefore = 0;
   /** The last report to the engine, and the grants since. */
   #reported: Halves;
-  /** How many units were held in advance after the last grant. */
+  /** How many units were held in advance after the last grant; see `aim`. */
   #aim = 0;
   #isFew = false;
   /**
-   * The lsns of the batches that were open when this window and the one before began on this host.
+   * The lsns of the journal's batches that were open when this window and the one before it began
+   * on this host.
    */
   #windowLsn: number;
   #windowBeforeLsn: number;
@@ -84,8 +86,8 @@ export class ShareUnits {
   }
 
   /**
-   * The counts of all hosts in a window of the engine, without this host's held units. The tokens
-   * are 0.
+   * The requests of all hosts in a window of the engine, without this host's held units. The tokens
+   * are 0: `ShareTokens` adds them.
    */
   view(window: number): Window {
     const current = addCount(this.#others, this.#spent);
@@ -109,22 +111,24 @@ export class ShareUnits {
     return this.#clock.latestMs(monoMs) + 1 <= (this.#window + 1) * this.#periodMs;
   }
 
-  /** Whether to ask for more along with questions about other counters. */
+  /** Whether a round of questions should include this counter, to ask for more units. */
   get isUsed(): boolean {
     return this.#aim > 1 && this.#held * 4 <= this.#aim * (this.#isFew ? 1 : 3);
   }
 
-  /** Whether to ask for more when questions about other counters are sent anyway. */
+  /** As `isUsed`, if questions about other counters are sent in any case. */
   get isHalfUsed(): boolean {
     return this.#aim > 1 && this.#held * 2 <= this.#aim;
   }
 
-  /** Whether to ask for more now, before the last unit is used. */
+  /** Whether to ask for more units now, before the last one is used. */
   get isLow(): boolean {
     return this.#aim > 1 && this.#held * 8 < this.#aim * (this.#isFew ? 1 : 2);
   }
 
-  /** Notes how many units were asked for in advance; `isFew`: for several seconds. */
+  /**
+   * Notes how many units were asked for in advance; `isFew`: for several seconds (`ShareDemand`).
+   */
   aim(ahead: number, isFew: boolean): void {
     this.#aim = Math.min(this.#held, ahead);
     this.#isFew = isFew;
@@ -135,7 +139,7 @@ export class ShareUnits {
     this.#held = 0;
   }
 
-  /** Uses a unit, or counts a request that has none. */
+  /** Counts a request: uses a unit if one is valid. */
   use(own: Window, monoMs: number, lsn: number): void {
     if (this.has(monoMs)) this.#held--;
     else if (this.#clock.isKnown) this.pass(monoMs, lsn);
@@ -143,21 +147,24 @@ export class ShareUnits {
     this.#spent = addCount(this.#spent, 1);
   }
 
-  /** Takes back a unit that was used in this batch of the journal, if its window is known. */
+  /**
+   * Takes back a request that was counted in this batch of the journal, if its window is still
+   * known.
+   */
   takeBack(lsn: number): void {
     if (lsn > this.#windowLsn) this.#spent = Math.max(0, this.#spent - 1);
     else if (lsn < this.#windowLsn && lsn > this.#windowBeforeLsn)
       this.#spentBefore = Math.max(0, this.#spentBefore - 1);
   }
 
-  /** Rolls to the latest window that has certainly begun. */
+  /** Rolls to the latest of the engine's windows that has certainly begun. */
   pass(monoMs: number, lsn: number): void {
     if (!this.#clock.isKnown || this.#periodMs === 0) return;
     const window = Math.floor(this.#clock.earliestMs(monoMs) / this.#periodMs);
     if (window > this.#window) this.#rollTo(window, lsn);
   }
 
-  /** Whether the engine has a report that a later one must not lower. */
+  /** Whether the engine has a report of used units, which no later report may lower. */
   get isSent(): boolean {
     return this.#reported.current > 0 || this.#reported.previous > 0;
   }
@@ -168,7 +175,7 @@ export class ShareUnits {
     return current !== this.#spent + this.#held || previous !== this.#spentBefore;
   }
 
-  /** Adds all used units to the counts of earlier runs; no units are held afterwards. */
+  /** Moves all used units to the frozen counts, and gives up held units. */
   fold(): void {
     this.#frozen = addCount(this.#frozen, this.#spent);
     this.#frozenBefore = addCount(this.#frozenBefore, this.#spentBefore);
@@ -180,7 +187,8 @@ export class ShareUnits {
   }
 
   /**
-   * The units of a question that wants `desired` to be held after it; the others are given back.
+   * The units to report in a question. Of the held units, it keeps up to `desired`, and gives back
+   * the rest; if fewer are held, it asks for more.
    */
   state(desired: number, monoMs: number): UnitsStated {
     // Drop units whose window has ended or may have ended: reported as used, they would block the
@@ -200,6 +208,7 @@ export class ShareUnits {
     };
   }
 
+  /** Applies the engine's answer to a question. */
   synced(
     { units }: SyncQuestion,
     { nowMs, window, granted, frozen, frozenBefore, totals }: SyncReply,
@@ -220,8 +229,8 @@ export class ShareUnits {
   }
 
   /**
-   * Notes the counts of all hosts from an answer. While the engine settles, those of others don't
-   * fall below the known ones.
+   * Notes the counts of all hosts from an answer. While the engine settles after a loss of data,
+   * the counts of other hosts don't fall below those known before.
    */
   seen(
     { nowMs, window, totals }: CounterTotals,

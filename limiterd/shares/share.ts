@@ -72,7 +72,7 @@ export class Share implements CounterShare {
   /** The number of units asked for in advance, and the cap, at the last question. */
   #ahead = 0;
   #cap = never;
-  /** Whether a change must be reported to the engine soon, or no answer has confirmed one. */
+  /** Whether a change must be reported to the engine soon, or a report of one wasn't confirmed. */
   #isUrgent = false;
   waiting = 0;
 
@@ -140,8 +140,10 @@ export class Share implements CounterShare {
     return this.#generation;
   }
 
-  /** The failure mode if it decides in place of the engine; null while the engine can be asked. */
-  get #mode(): ClusterTurn["failureMode"] | null {
+  /**
+   * The failure mode while it decides in place of the engine; null while the engine can be asked.
+   */
+  get #decidingMode(): ClusterTurn["failureMode"] | null {
     const { away, purpose, failureMode } = this.#turn;
     if (away || this.isAway) return failureMode;
     // While hosts report again, a first answer is still useful, because it has their reports so
@@ -151,10 +153,10 @@ export class Share implements CounterShare {
   }
 
   /**
-   * Whether the use of other hosts counts although the failure mode decides: the engine answers,
-   * and this host remembers what it has lost, or the hosts are reporting it again.
+   * Whether the known use of other hosts counts although the failure mode decides: the engine has
+   * lost data, but it answers, and the hosts report their use again.
    */
-  get #recalls(): boolean {
+  get #countsKnownUse(): boolean {
     return this.#settlingMs > 0 && !this.#turn.away && !this.isAway;
   }
 
@@ -162,10 +164,10 @@ export class Share implements CounterShare {
     const { periodMs } = this.rule;
     this.look();
     if (!this.isLowered && this.units.has(this.#turn.monoMs)) return 0;
-    const mode = this.#mode;
+    const mode = this.#decidingMode;
     const isFree = mode === "open" || mode === "local";
     const alone = mode === "local" ? waitForRequests(own, periodMs, nowMs, this.#localCap(cap)) : 0;
-    if (isFree && !this.#recalls) return alone;
+    if (isFree && !this.#countsKnownUse) return alone;
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForRequests(view.window, periodMs, view.nowMs, cap);
     return isFree ? Math.max(alone, waitSeconds) : this.#waitWithoutUnit(waitSeconds);
@@ -176,15 +178,15 @@ export class Share implements CounterShare {
     this.look();
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForTokens(view.window, periodMs, view.nowMs, cap);
-    // Charged tokens are never taken back, so even an old answer is enough to refuse; what other
-    // hosts claim of a hard cap is taken back.
+    // Charged tokens are never taken back, so even an old answer is enough to refuse. Of a hard
+    // cap, though, other hosts take claims back.
     if (waitSeconds > 0)
       return isHardCap(this.rule) && !this.#turn.away && !this.isAway
         ? this.#waitWithoutUnit(waitSeconds)
         : waitSeconds;
     const tokensValidMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
     if (this.units.ageMs(this.#turn.monoMs) <= tokensValidMs) return 0;
-    const mode = this.#mode;
+    const mode = this.#decidingMode;
     if (mode === "open") return 0;
     if (mode === "local") return waitForTokens(own, periodMs, nowMs, this.#localCap(cap));
     return this.#waitWithoutUnit(0);
@@ -199,7 +201,7 @@ export class Share implements CounterShare {
   }
 
   leftOfClaim(own: Window, nowMs: number): number {
-    const mode = this.#mode;
+    const mode = this.#decidingMode;
     if (mode === "open") return never;
     const engineMs = this.units.engineMs(this.#turn.monoMs);
     const left = engineMs === null ? 0 : this.tokens.leftOfClaim(own, engineMs);
@@ -213,10 +215,10 @@ export class Share implements CounterShare {
   isFull(inFlight: number, cap: number): boolean {
     this.look();
     if (!this.isLowered && this.slots.has(inFlight, this.#turn.monoMs)) return false;
-    const mode = this.#mode;
+    const mode = this.#decidingMode;
     const isFree = mode === "open" || mode === "local";
     const isFullAlone = mode === "local" && inFlight >= this.#localCap(cap);
-    if (isFree && !this.#recalls) return isFullAlone;
+    if (isFree && !this.#countsKnownUse) return isFullAlone;
     const isFullForAll = this.slots.counted(inFlight) >= cap;
     return isFree ? isFullAlone || isFullForAll : this.#waitWithoutUnit(isFullForAll ? 1 : 0) > 0;
   }
@@ -293,7 +295,7 @@ export class Share implements CounterShare {
       isUnsent:
         this.#isUrgent || (isLowered && keeps) || (hasCap && !demand.isFew && units.isUnsent),
       idleMs: keeps ? demand.idleMs : never,
-      renewMs: this.owes ? (isFar ? farRenewMs : renewMs) : never,
+      renewMs: this.mustReport ? (isFar ? farRenewMs : renewMs) : never,
       isSent: units.isSent,
     };
   }
@@ -303,21 +305,23 @@ export class Share implements CounterShare {
     return this.#isUrgent || this.tokens.isUnsent || this.units.isUnsent;
   }
 
-  /** Whether a stopping host must still report something or give something back. */
-  get owes(): boolean {
+  /**
+   * Whether the share must still report something, or give something back, before the host stops.
+   */
+  get mustReport(): boolean {
     return this.units.held > 0 || this.slots.holds || this.#hasNews;
   }
 
-  /** Whether the share should join a batch that is sent for others. */
-  get goesAlong(): boolean {
+  /** Whether the share joins a batch that is due twice a second, although it is not due itself. */
+  get joinsRound(): boolean {
     const { units, tokens, demand } = this;
     if (!this.canAsk) return false;
     if (this.#isUrgent || units.isUsed) return true;
     return (!demand.isFew && units.isUnsent) || (!tokens.isFar && tokens.isUnsent);
   }
 
-  /** As `goesAlong`, for a batch that is sent in any case. */
-  get mayGoAlong(): boolean {
+  /** As `joinsRound`, if the batch is sent for other shares in any case. */
+  get mayJoinRound(): boolean {
     return this.canAsk && this.units.isHalfUsed;
   }
 
@@ -326,13 +330,13 @@ export class Share implements CounterShare {
     return this.#openQuestion === null && this.#schedule.mayAsk(this.#turn.monoMs);
   }
 
-  /** Whether this counter's server of the engine doesn't answer although others do. */
+  /** Whether this counter's server of the engine doesn't answer. Other servers may. */
   get isAway(): boolean {
     return this.#schedule.isLost;
   }
 
   /**
-   * Whether the share can be dropped without loss because nothing of it is unreported, provided
+   * Whether the share can be dropped: it is unused, and everything is reported. The caller checks
    * that no request of this host is in flight.
    */
   get isForgettable(): boolean {
@@ -352,8 +356,8 @@ export class Share implements CounterShare {
   }
 
   /**
-   * The question to send now. From here on, units that it gives back aren't used; the last question
-   * gives back all of them.
+   * The question to send now. Units that it gives back can't be used from here on; the last
+   * question of a stopping host gives back all of them.
    */
   question({ window: own, inFlight }: OwnCounts, seq: number, isLast = false): SyncQuestion {
     const { monoMs, lsn, hosts } = this.#turn;
@@ -413,12 +417,12 @@ export class Share implements CounterShare {
     this.tokens.seen(reply, question.tokens, settling);
     const cap = this.#caps.maxTokens ?? never;
     this.tokens.confirmed(question.tokens, { nowMs: reply.nowMs, cap, settling });
-    this.tokens.letWait(reply, this.#turn.hosts, settling);
+    this.tokens.setUnsentMax(reply, this.#turn.hosts, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
     this.slots.seen(reply.totals.slots - question.slots.inUse - slotsGranted, settling);
-    // Other hosts have used much meanwhile and may need the units held here: give them back soon.
+    // Other hosts have used so much that they may need this host's units: give them back soon.
     if (
-      this.demand.isMuch(
+      this.demand.areNoLongerFew(
         this.units.held,
         requestsLeft(this.rule.periodMs, this.#caps, reply),
         this.#turn.hosts,
@@ -454,7 +458,7 @@ export class Share implements CounterShare {
     this.#schedule.restate();
   }
 
-  /** Starts over under a new generation, after the rule was reset. */
+  /** Starts again under a new generation, after the rule was reset. */
   restart(generation: number): void {
     this.#generation = generation;
     this.units.clear();

@@ -1,8 +1,8 @@
 /**
  * Writes all changes to the store, in one order. Settles and counts gather in the open batch of the
- * journal; closing it gives the batch its log sequence number (lsn) and opens the next. Batches and
- * other changes are committed in the order in which they are queued (`CommitQueue`), so that
- * the disk always has a prefix of all changes.
+ * journal. Each batch has a log sequence number (lsn); closing one opens the next. Batches and
+ * other changes are committed in the order in which they are queued (`CommitQueue`), so that the
+ * disk always has a prefix of all changes.
  */
 import {
   changesWaitingMax,
@@ -29,14 +29,14 @@ interface WriterPorts extends Omit<QueuePorts, "onCommit"> {
 }
 
 interface WriterOptions {
-  /** The batches that an earlier epoch left in the journal, ascending. */
+  /** The lsns of the batches that earlier epochs left in the journal, ascending. */
   readonly journaled: readonly number[];
   readonly firstLsn: number;
   readonly retryMs: number;
   readonly contributors: readonly Contributor[];
 }
 
-/** Approximate bytes in the journal, of a proxy's last settle or of half a window. */
+/** Approximate bytes of a journal entry: of a proxy's last settle, or of a window's half. */
 const entryBytes = 48;
 
 export class Writer {
@@ -49,7 +49,7 @@ export class Writer {
   #lsn: number;
   /** The settles of the open batch. */
   #settles = new BatchSettles();
-  /** Other changes that are committed with it. */
+  /** Other changes that are committed with the open batch. */
   #withBatch: Change[] = [];
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
@@ -58,7 +58,7 @@ export class Writer {
   #scheduled = false;
   #commitDue = false;
   /** Whether the open batch has changes without a settle. */
-  #contributed = false;
+  #hasContributions = false;
   #closed = false;
   #pendingEntries = 0;
   #unjournaled = 0;
@@ -86,7 +86,7 @@ export class Writer {
     return this.#lsn;
   }
 
-  /** Journal bytes not yet removed, estimated; for the bound when there is no periodic snapshot. */
+  /** The estimated bytes of the journal: it is bounded even if no snapshot is due. */
   get journalBytes(): number {
     return this.#journalBytes;
   }
@@ -115,9 +115,10 @@ export class Writer {
   }
 
   /**
-   * Adds a settle to the open batch; what is counted from now on in this turn is in the same batch.
-   * Once the batch is committed, `onDurable`, one function for each proxy, gets the proxy's last
-   * number in it. Returns false if the settle wasn't added: its effects mustn't be written either.
+   * Adds a settle to the open batch; everything that is counted later in this turn is in the same
+   * batch. Once the batch is committed, `onDurable` gets the number of the proxy's last settle in
+   * it; each proxy must always pass the same function. Returns false if the settle wasn't added:
+   * then its effects must not be written either.
    */
   journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
     if (this.#closed) return false;
@@ -133,20 +134,23 @@ export class Writer {
     return true;
   }
 
-  /** Asks for changes when the open batch closes, after the contributors to every batch. */
+  /**
+   * Asks a contributor for changes only when the open batch closes, after the contributors to every
+   * batch.
+   */
   contribute(contributor: Pick<Contributor, "changes">): void {
     this.#toBatch.add(contributor);
   }
 
-  /** Adds changes to the open batch, to be committed with what caused them. */
+  /** Adds changes to the open batch, so that they are committed with their cause. */
   addToBatch(changes: readonly Change[]): void {
     append(this.#withBatch, changes);
   }
 
-  /** Closes the open batch, which has changes of contributors, perhaps without a settle. */
+  /** Closes the open batch because contributors have changes, even if it has no settle. */
   closeContributed(): void {
     if (this.#closed) return;
-    this.#contributed = true;
+    this.#hasContributions = true;
     this.closeBatch();
     this.#queue.pump();
   }
@@ -170,8 +174,8 @@ export class Writer {
     const counted = this.#counted;
     const halves = counted.size;
     const settles = this.#settles;
-    if (settles.size === 0 && halves === 0 && !this.#contributed) return lsn;
-    this.#contributed = false;
+    if (settles.size === 0 && halves === 0 && !this.#hasContributions) return lsn;
+    this.#hasContributions = false;
     const contributors = this.#contributors;
     const settled = settles.last();
     const value = batchToStored({ settled, counted: counted.take() });
@@ -207,8 +211,8 @@ export class Writer {
   }
 
   /**
-   * As `write`, in one commit with the open batch, which closes here: with one flush of the disk
-   * rather than two. `changesOf` is called after that.
+   * As `write`, but closes the open batch and commits it together with the changes, which saves one
+   * flush of the disk. `changesOf` is called after the batch is closed.
    */
   writeWithBatch(changesOf: () => readonly Change[]): Promise<void> {
     return new Promise((resolve) => {
@@ -220,12 +224,12 @@ export class Writer {
   }
 
   /**
-   * As `write`, for changes that a client waits for. Resolves with null when they are committed, or
-   * with the error as soon as the store can't be written; they stay queued and are committed when
-   * it works again.
+   * As `write`, for changes that a client waits for. Resolves with null once they are committed, or
+   * with the error as soon as the store can't be written. Then the changes stay queued, and are
+   * committed when the store works again.
    */
   tryWrite(changes: readonly Change[]): Promise<Error | null> {
-    // The queue retries its commits; an empty change needs none of its own.
+    // No changes need no commit: the queue already retries its own.
     const { failing } = this.#queue;
     if (changes.length === 0 && failing !== null) return Promise.resolve(failing);
     return new Promise((resolve) => {
@@ -244,7 +248,10 @@ export class Writer {
     });
   }
 
-  /** Changes that remove the batches up to `upTo`; earlier writes must cover them. */
+  /**
+   * The changes that remove the batches up to `upTo`; earlier writes must include what these
+   * contain.
+   */
   removeJournal(upTo: number): Change[] {
     const removals: Change[] = [];
     for (const [lsn, bytes] of this.#batchBytes) {
@@ -337,8 +344,9 @@ export function batchFromStored(value: readonly unknown[]): JournalBatch | null 
 }
 
 /**
- * Adds changes to each batch of the journal, which reach the disk in the batch's own commit, or not
- * at all. For changes that are only known when the batch closes; `Writer.addToBatch` takes others.
+ * Adds changes to each batch of the journal: they reach the disk in the batch's own commit, or not
+ * at all. It is for changes that are known only when the batch closes; for others see
+ * `Writer.addToBatch`.
  */
 export interface Contributor {
   /**
@@ -354,11 +362,11 @@ interface QueuePorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
-  /** Called each time a commit fails, and with null when one succeeds after that. */
+  /** Called with the error each time a commit fails, and with null when a commit succeeds again. */
   onStoreState(error: Error | null): void;
   /** `timeCommit` is called when a commit begins, and its result when it has succeeded. */
   readonly measures?: { timeCommit(): () => void };
-  /** Called after each commit, also a failed one, so that gathered changes can be queued. */
+  /** Called after each commit, even a failed one, so that gathered changes can be queued. */
   onCommit(): void;
 }
 
@@ -489,19 +497,22 @@ export async function writeSlices(writer: Writer, changes: readonly Change[]): P
  * of them is written.
  */
 export function tryWriteSlices(writer: Writer, changes: readonly Change[]): Promise<Error | null> {
-  let at = 0;
-  for (; changes.length - at > windowsPerSlice; at += windowsPerSlice)
-    void writer.write(changes.slice(at, at + windowsPerSlice));
-  return writer.tryWrite(changes.slice(at));
+  let start = 0;
+  for (; changes.length - start > windowsPerSlice; start += windowsPerSlice)
+    void writer.write(changes.slice(start, start + windowsPerSlice));
+  return writer.tryWrite(changes.slice(start));
 }
 
-/** Twice what a disk needs to give up a write; Linux reports a hung task after the same time. */
+/**
+ * Twice the time after which a disk gives up a write; Linux reports a hung task after the same
+ * time.
+ */
 export const stuckCommitMs = 120_000;
 
 /**
- * Detects a commit that neither succeeds nor fails: after it this daemon can't write any more, but
- * a new one can read what is on the disk. Returns a function to call every few seconds: it says
- * that a commit has run for `stuckCommitMs`, else returns null.
+ * Detects a commit that neither succeeds nor fails. This daemon can't write any more then, but a
+ * new one can read what is on the disk. Returns a function to call every few seconds. If a commit
+ * has run for `stuckCommitMs`, it returns a sentence that says so, else null.
  */
 export function createStuckCommit(
   commits: Pick<CommitQueue, "committing" | "ended">,

@@ -1,13 +1,16 @@
-/** In which order the classes of the requests that wait for one counter take their turns. */
+/**
+ * The order in which requests that wait for one counter are served: each request belongs to a
+ * class, and the order is one of classes.
+ */
 import type { Counter } from "../counters/counter.js";
 import { pathItself, type SharedCap } from "../counters/shared-cap.js";
 
 /** Which class of the waiting requests of one counter is next. */
 export interface ClassOrder {
   /** The class has its first waiting request. */
-  joins(name: string, nowMs: number): void;
+  addClass(name: string, nowMs: number): void;
   /** The class has none left. */
-  leaves(name: string): void;
+  removeClass(name: string): void;
   /** The waiting classes, the next one first. Changes nothing. */
   inOrder(nowMs: number): Iterable<string>;
   /** A waiting request of the class was admitted. */
@@ -16,16 +19,16 @@ export interface ClassOrder {
    * Whether the counter may refuse one class and admit another. Otherwise a refusal of the first
    * class is one of all.
    */
-  readonly perClass?: boolean;
+  readonly refusesByClass?: boolean;
   /**
-   * How many requests of another class come before the request with this number, from 1, of a
-   * class; absent or undefined if the classes take turns.
+   * How many requests of the class `other` come before request `index` (from 1) of the class
+   * `name`; absent or undefined if the classes take turns.
    */
   ahead?(name: string, index: number, other: string): number | undefined;
 }
 
 /** The order of the classes that wait for a counter; null: for a budget. */
-export function orderOf(counter: Counter | null): ClassOrder {
+export function classOrderOf(counter: Counter | null): ClassOrder {
   return counter === null ? new TakingTurns() : new CounterOrder(counter);
 }
 
@@ -41,46 +44,46 @@ class CounterOrder implements ClassOrder {
     this.#counter = { rule, child };
   }
 
-  get perClass(): boolean {
-    return this.#cap?.isKeptForOthers === true;
+  get refusesByClass(): boolean {
+    return this.#cap?.isLastRefusalByShare === true;
   }
 
-  joins(name: string): void {
+  addClass(name: string): void {
     this.#names.add(name);
-    this.#turns.joins(name);
-    this.#cap?.joins(childOfClass(name));
+    this.#turns.addClass(name);
+    this.#cap?.startWaiting(childOfClass(name));
   }
 
-  leaves(name: string): void {
+  removeClass(name: string): void {
     this.#names.delete(name);
-    this.#turns.leaves(name);
-    this.#cap?.leaves(childOfClass(name));
+    this.#turns.removeClass(name);
+    this.#cap?.stopWaiting(childOfClass(name));
   }
 
   *inOrder(): Generator<string, void> {
     const cap = this.#cap;
     if (cap === null) return yield* this.#turns.inOrder();
-    for (const name of cap.inOrder()) yield name === pathItself ? "" : name;
-    // More than the shared cap remembers.
+    for (const name of cap.waitingInOrder()) yield name === pathItself ? "" : name;
+    // Then the classes beyond the number that the shared cap remembers.
     for (const name of this.#turns.inOrder()) if (!cap.isWaiting(childOfClass(name))) yield name;
   }
 
   ahead(name: string, index: number, other: string): number | undefined {
-    return this.#cap?.ahead(childOfClass(name), index, childOfClass(other));
+    return this.#cap?.countAhead(childOfClass(name), index, childOfClass(other));
   }
 
   admitted(name: string): void {
     this.#turns.admitted(name);
-    this.#cap?.admitted(childOfClass(name));
+    this.#cap?.noteAdmitted(childOfClass(name));
   }
 
   /** Null without shares. They may be set and removed while requests wait. */
   get #cap(): SharedCap | null {
     const { rule, child } = this.#counter;
-    const cap = rule.tenants?.sharing?.of(child) ?? null;
+    const cap = rule.tenants?.sharing?.findOrMake(child) ?? null;
     if (cap !== this.#sharedCap) {
       this.#sharedCap = cap;
-      for (const name of this.#names) cap?.joins(childOfClass(name));
+      for (const name of this.#names) cap?.startWaiting(childOfClass(name));
     }
     return cap;
   }
@@ -94,11 +97,11 @@ function childOfClass(className: string): string {
 class TakingTurns implements ClassOrder {
   readonly #names = new Set<string>();
 
-  joins(name: string): void {
+  addClass(name: string): void {
     this.#names.add(name);
   }
 
-  leaves(name: string): void {
+  removeClass(name: string): void {
     this.#names.delete(name);
   }
 

@@ -27,9 +27,9 @@ export interface WaitPlace {
   readonly order: () => ClassOrder;
   /** The expected time between two admissions, until some are observed; null: unknown. */
   readonly paceMs: number | null;
-  /** The counter is expected to have no room before. */
+  /** The counter will probably have no room before this time. */
   readonly notBeforeMs: number;
-  /** When to judge it again although nothing has woken the queue. */
+  /** When to judge it again if nothing wakes the queue before. */
   readonly againMs: number;
 }
 
@@ -40,7 +40,7 @@ export type WaitOutcome =
   | { readonly kind: "answered" }
   /** A counter still refuses it: it waits there. */
   | { readonly kind: "refused"; readonly place: WaitPlace }
-  /** Only older requests of another queue are before it. */
+  /** A counter has room, but older requests wait for it in the queue with this key. */
   | { readonly kind: "behind"; readonly key: string }
   /** Its verdict needs fresh counts of other hosts; `judgeAgain` follows. */
   | { readonly kind: "asking" }
@@ -74,26 +74,31 @@ interface Queue<W> {
   /** When to judge its first request again; a wake-up sets it to 0. */
   dueMs: number;
   notBeforeMs: number;
-  /** The turn in which its counter refused its first class, and the classes refused in it. */
-  refusedIn: number;
+  /**
+   * The last turn in which its counter refused a request, and the classes that it refused in that
+   * turn.
+   */
+  refusedTurn: number;
   readonly passedOver: Set<string>;
   /** Its request whose verdict waits for the counts of other hosts. */
   asking: Entry<W> | null;
   /** Until some admissions are observed. */
   readonly paceMs: number | null;
-  /** The last ones; many requests may be admitted at once, and then none for a while. */
+  /**
+   * The last ones, grouped: many requests may be admitted at one moment, and then none for a while.
+   */
   readonly admissions: Admissions[];
   admittedMs: number | null;
 }
 
-/** Bounds of the number of waiting requests; tests set lower ones. */
+/** The most waiting requests, and the most judgements of one turn; tests set lower bounds. */
 interface WaitBounds {
   readonly all: number;
   readonly perClass: number;
   readonly judgements: number;
 }
 
-const usualBounds: WaitBounds = {
+const defaultBounds: WaitBounds = {
   all: waitersMax,
   perClass: waitersPerClassMax,
   judgements: judgementsPerTurn,
@@ -128,15 +133,15 @@ export class WaitQueues<W extends Waiting> {
   #turn = 0;
   /** The request that is being judged. */
   #judged: Entry<W> | null = null;
-  /** Queues whose first request must wait until that of another queue has been judged. */
-  readonly #held = new Set<Queue<W>>();
-  /** The queue that comes next, before those that are due. */
+  /** Queues whose first request waits until an older request of another queue has been judged. */
+  readonly #blocked = new Set<Queue<W>>();
+  /** The queue to judge next, before those that are due. */
   #next: Queue<W> | null = null;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   /** Whether a queue was woken since the last turn. */
   isWoken = false;
 
-  constructor(bounds: WaitBounds = usualBounds) {
+  constructor(bounds: WaitBounds = defaultBounds) {
     this.#bounds = bounds;
   }
 
@@ -186,8 +191,9 @@ export class WaitQueues<W extends Waiting> {
   }
 
   /**
-   * The wait behind the requests of a counter's queue: for a new request behind all, for one that
-   * is being judged only behind older ones that haven't been judged in this turn. 0: none.
+   * The expected wait behind the requests of a counter's queue; 0 if the request needn't wait. A
+   * new request waits behind all of them. One that is being judged waits only behind older ones
+   * that haven't been judged in this turn.
    */
   behindMs(key: string, nowMs: number, classOf: () => string): number {
     const queue = this.#queues.get(key);
@@ -195,8 +201,9 @@ export class WaitQueues<W extends Waiting> {
     const judged = this.#judged;
     if (judged === null)
       return Math.max(1, expectedMs(queue, positionAtEnd(queue, classOf()), nowMs) ?? 1);
-    if (queue === judged.queue || queue.asking !== null || queue.refusedIn === this.#turn) return 0;
-    if (this.#held.has(queue)) return 0;
+    if (queue === judged.queue || queue.asking !== null || queue.refusedTurn === this.#turn)
+      return 0;
+    if (this.#blocked.has(queue)) return 0;
     const first = firstOf(queue, nowMs);
     if (first !== null && isBefore(first, judged)) return 1;
     const ofClass = queue.lines.get(classOf())?.entries[0];
@@ -220,12 +227,12 @@ export class WaitQueues<W extends Waiting> {
       const queue = this.#next ?? due.pop();
       if (queue === undefined) return false;
       judgements += 1 + Math.floor(queue.lines.size / classesPerJudgement);
-      if (this.#next === null) this.#held.clear();
+      if (this.#next === null) this.#blocked.clear();
       this.#next = null;
       const entry = firstOf(queue, nowMs);
       if (entry !== null) this.#judge(entry, judge, { due, nowMs });
       // No class of the queue may be judged: other queues needn't wait behind it in this turn.
-      else queue.refusedIn = this.#turn;
+      else queue.refusedTurn = this.#turn;
     }
     this.#next = null;
     return due.length > 0;
@@ -240,7 +247,7 @@ export class WaitQueues<W extends Waiting> {
     this.#judge(entry, judge, { due: [], nowMs });
     if (this.#next !== null) this.wake(this.#next.key);
     this.#next = null;
-    if (this.#queues.get(entry.queue.key) === entry.queue && entry.queue.refusedIn !== this.#turn)
+    if (this.#queues.get(entry.queue.key) === entry.queue && entry.queue.refusedTurn !== this.#turn)
       this.wake(entry.queue.key);
   }
 
@@ -271,11 +278,11 @@ export class WaitQueues<W extends Waiting> {
       case "behind": {
         const before = this.#queues.get(outcome.key);
         if (before === undefined) break;
-        this.#held.add(queue);
+        this.#blocked.add(queue);
         this.#next = before;
         before.passedOver.clear();
-        const at = due.indexOf(before);
-        if (at !== -1) due.splice(at, 1);
+        const index = due.indexOf(before);
+        if (index !== -1) due.splice(index, 1);
         break;
       }
       case "refused": {
@@ -285,7 +292,7 @@ export class WaitQueues<W extends Waiting> {
         if (refusing !== queue) {
           this.#leave(entry);
           this.#entries.set(waiting, this.#join(entry, refusing, place.className, nowMs));
-        } else if (queue.order.perClass === true) {
+        } else if (queue.order.refusesByClass === true) {
           queue.passedOver.add(line.name);
           if (firstOf(queue, nowMs) === null) return;
         } else return;
@@ -352,7 +359,7 @@ export class WaitQueues<W extends Waiting> {
       size: 0,
       dueMs: 0,
       notBeforeMs: 0,
-      refusedIn: 0,
+      refusedTurn: 0,
       passedOver: new Set(),
       asking: null,
       paceMs,
@@ -364,8 +371,8 @@ export class WaitQueues<W extends Waiting> {
   }
 
   #refusedAt(queue: Queue<W>, { notBeforeMs, againMs }: WaitPlace): void {
-    if (queue.refusedIn !== this.#turn) queue.passedOver.clear();
-    queue.refusedIn = this.#turn;
+    if (queue.refusedTurn !== this.#turn) queue.passedOver.clear();
+    queue.refusedTurn = this.#turn;
     queue.notBeforeMs = notBeforeMs;
     queue.dueMs = againMs;
   }
@@ -381,12 +388,12 @@ export class WaitQueues<W extends Waiting> {
     if (line === undefined) {
       line = { name: className, entries: [] };
       queue.lines.set(className, line);
-      queue.order.joins(className, nowMs);
+      queue.order.addClass(className, nowMs);
     }
     const entry = { waiting, number, queue, line };
-    let at = line.entries.length;
-    while (at > 0 && isBefore(entry, line.entries[at - 1]!)) at--;
-    line.entries.splice(at, 0, entry);
+    let index = line.entries.length;
+    while (index > 0 && isBefore(entry, line.entries[index - 1]!)) index--;
+    line.entries.splice(index, 0, entry);
     queue.size++;
     return entry;
   }
@@ -401,7 +408,7 @@ export class WaitQueues<W extends Waiting> {
     queue.size--;
     if (line.entries.length === 0) {
       queue.lines.delete(line.name);
-      queue.order.leaves(line.name);
+      queue.order.removeClass(line.name);
     }
     if (queue.size === 0) this.#queues.delete(queue.key);
   }
@@ -439,7 +446,7 @@ function insert<W extends Waiting>(due: Queue<W>[], queue: Queue<W>, nowMs: numb
 /** The position of the request with this number, from 1, among those of its class. */
 function positionOf<W>(queue: Queue<W>, className: string, index: number): number {
   const { order, lines } = queue;
-  // To look at the shares of all classes takes too long if there are many.
+  // Comparing the shares of many classes takes too long.
   const isOrdered = lines.size <= orderedClassesMax;
   let position = index;
   for (const { name, entries } of lines.values()) {
@@ -454,7 +461,7 @@ function positionAtEnd<W>(queue: Queue<W>, className: string): number {
   return positionOf(queue, className, (queue.lines.get(className)?.entries.length ?? 0) + 1);
 }
 
-/** Admissions within this time count as one, and so many of these are remembered. */
+/** Admissions within this time are one entry of `Queue.admissions`, which keeps so many entries. */
 const admissionsMs = 1000;
 const admissionsMax = 8;
 
@@ -471,7 +478,7 @@ function observePace<W>(queue: Queue<W>, nowMs: number): void {
 }
 
 /** The mean time between two admissions; null until two requests were admitted. */
-function paceOf<W>({ paceMs, admissions, admittedMs }: Queue<W>): number | null {
+function observedPaceMs<W>({ paceMs, admissions, admittedMs }: Queue<W>): number | null {
   const [first] = admissions;
   if (first === undefined) return paceMs;
   const last = admissions.at(-1)!;
@@ -481,10 +488,12 @@ function paceOf<W>({ paceMs, admissions, admittedMs }: Queue<W>): number | null 
   return (last.atMs - first.atMs) / count;
 }
 
-/** Null for slots until two requests were admitted: it isn't known when one becomes free. */
+/**
+ * Null if the time between admissions isn't known, as for slots until two requests were admitted.
+ */
 function expectedMs<W>(queue: Queue<W>, position: number, nowMs: number): number | null {
   const { notBeforeMs, admittedMs } = queue;
-  const paceMs = paceOf(queue);
+  const paceMs = observedPaceMs(queue);
   if (notBeforeMs > nowMs) return Math.round(notBeforeMs - nowMs + (position - 1) * (paceMs ?? 0));
   if (paceMs === null) return null;
   const sinceLast = admittedMs === null ? paceMs : nowMs - admittedMs;

@@ -10,13 +10,13 @@ import type { Wait } from "../../shared/wire/message-to-daemon.js";
 import { judgeAgainMs, judgeAgainSharedMs, positionsPerTick, waitTickMs } from "../bounds.js";
 import { type Counter, capsOf, shareOf } from "../counters/counter.js";
 import type { PeerState } from "../peer.js";
-import type { Exceeded } from "../rules/admit.js";
-import type { Refused, WaitersAhead } from "../rules/judge.js";
-import { orderOf } from "./class-order.js";
+import type { ExceededVerdict } from "../rules/admit.js";
+import type { RefusedVerdict, WaitersAhead } from "../rules/judge.js";
+import { classOrderOf } from "./class-order.js";
 import { type Waiting, type WaitOutcome, type WaitPlace, WaitQueues } from "./wait-queues.js";
 
 /** A refusal, or one by the counts that are known. */
-export type RefusedByLimit = Refused | Pick<Exceeded, "kind" | "breach">;
+export type RefusedByLimit = RefusedVerdict | Pick<ExceededVerdict, "kind" | "breach">;
 
 /** A request that waits. */
 export interface Waiter extends Waiting {
@@ -176,8 +176,8 @@ export class Waiters implements WaitersAhead {
     return {
       key: counter === null ? budgetKey(breach) : keyOf(counter),
       className: classOf(breach, userPath),
-      order: () => orderOf(counter),
-      paceMs: counter === null ? null : paceOf(counter, nowMs),
+      order: () => classOrderOf(counter),
+      paceMs: counter === null ? null : configuredPaceMs(counter, nowMs),
       notBeforeMs,
       againMs: isGauge ? latestMs : Math.min(notBeforeMs, latestMs),
     };
@@ -262,7 +262,7 @@ function classOf(
 }
 
 /** The expected time between admissions; null if it depends on the requests. */
-function paceOf(counter: Counter, nowMs: number): number | null {
+function configuredPaceMs(counter: Counter, nowMs: number): number | null {
   const { maxRequests } = capsOf(counter, nowMs);
   const { periodMs } = counter.rule;
   return periodMs === 0 || maxRequests === null ? null : periodMs / Math.max(1, maxRequests);

@@ -9,7 +9,7 @@ import { listRules } from "../../limiterd/lists/list-rules.js";
 import { admit } from "../../limiterd/rules/admit.js";
 import { charge } from "../../limiterd/rules/charge.js";
 import { RuleBook } from "../../limiterd/rules/rule-book.js";
-import { release } from "../../limiterd/rules/slots.js";
+import { freeSlots } from "../../limiterd/rules/slots.js";
 import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../conformance/cases.js";
 import { admittedResponse, definitionOf, refusedResponse } from "../conformance/core-answers.js";
 import { wholeList } from "./lists/whole-list.js";
@@ -26,7 +26,7 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
   for (const rule of rules) book.put(definitionOf(rule), { source: "config", nowMs, lsn: 0 });
   const open = new Map<string, { counters: readonly Counter[]; tokens: number }>();
   const end = ({ counters, tokens }: { counters: readonly Counter[]; tokens: number }): void => {
-    release(counters);
+    freeSlots(counters);
     charge(book, counters, { atMs: nowMs, requests: 0, tokens }, nowMs);
   };
   return {

@@ -1,4 +1,4 @@
-/** The events that are still to happen, the earliest first; a binary heap. */
+/** The future events, the earliest first: a binary heap. */
 
 export interface QueuedEvent {
   readonly atMs: number;
@@ -16,14 +16,14 @@ export class EventQueue<E extends QueuedEvent> {
 
   push(event: E): void {
     const heap = this.#heap;
-    let at = heap.push(event) - 1;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
+    let index = heap.push(event) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       if (isEarlier(heap[parent]!, event)) break;
-      heap[at] = heap[parent]!;
-      at = parent;
+      heap[index] = heap[parent]!;
+      index = parent;
     }
-    heap[at] = event;
+    heap[index] = event;
   }
 
   /** Removes the earliest event. */
@@ -32,16 +32,16 @@ export class EventQueue<E extends QueuedEvent> {
     const first = heap[0];
     const last = heap.pop();
     if (last === undefined || heap.length === 0) return first;
-    let at = 0;
+    let index = 0;
     for (;;) {
-      let child = 2 * at + 1;
+      let child = 2 * index + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && isEarlier(heap[child + 1]!, heap[child]!)) child++;
       if (isEarlier(last, heap[child]!)) break;
-      heap[at] = heap[child]!;
-      at = child;
+      heap[index] = heap[child]!;
+      index = child;
     }
-    heap[at] = last;
+    heap[index] = last;
     return first;
   }
 

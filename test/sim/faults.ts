@@ -1,6 +1,6 @@
 /**
- * What goes wrong, and how often. Each seed draws its own mix, from nothing at all to everything at
- * once: a bug that needs quiet is as likely to be met as one that needs a storm.
+ * Which faults happen, and how often. Each seed draws its own mix, from no faults to all at once,
+ * so that bugs that need quiet are found as well as those that need many faults.
  */
 
 import type { DaemonProcess } from "./processes/daemon-process.js";
@@ -10,7 +10,7 @@ import type { SocketFaults } from "./processes/stream-socket.js";
 import { createRandom, type Random } from "./random.js";
 import type { Process, World } from "./world.js";
 
-/** Mean milliseconds between two faults of a kind; 0: never. */
+/** Mean milliseconds between two faults of each kind; 0: never. */
 export interface FaultMix {
   readonly socket: SocketFaults;
   readonly disk: DiskFaults;
@@ -25,7 +25,7 @@ export interface FaultMix {
   readonly diskBreakMs: number;
   readonly fullStartMs: number;
   readonly clockStepMs: number;
-  /** How likely the daemon stands still, past the deadline, as a request asks for a next target. */
+  /** How likely a reroute pauses the daemon until after its deadline. */
   readonly lateRerouteChance: number;
 }
 
@@ -42,15 +42,15 @@ const never = {
   clockStepMs: 0,
 };
 
-/** Drawn by a generator of its own: a seed's other history doesn't depend on it. */
+/** It has its own generator, so that a seed's other draws don't depend on it. */
 export function someProxyStopMs(seed: number): number {
   const random = createRandom(seed ^ 0x5bd1e995);
   return random.chance(0.3) ? random.skewed(700, 5000) : 0;
 }
 
 /**
- * As `someProxyStopMs`: a few seeds in which verdicts on next targets come late. In most of them
- * nobody dies and no connection breaks, so that both sides live to see what becomes of these.
+ * In a few seeds, verdicts on next targets come late. In most of these seeds no process dies and no
+ * connection breaks, so that both sides handle the late verdicts. Has its own generator, too.
  */
 export function someLateReroutes(
   seed: number,
@@ -90,12 +90,12 @@ export function someFaults(random: Random): Omit<FaultMix, "proxyStopMs" | "late
   };
 }
 
-/** What the faults happen to. */
+/** The processes, the disk and the clock that faults affect. */
 export interface Victims {
   daemon(): DaemonProcess;
   proxies(): readonly ProxyProcess[];
   breakDisk(ms: number): void;
-  /** The daemon dies around its next commit. */
+  /** Makes the daemon die around its next commit. */
   killInCommit(which: "any" | "snapshot"): void;
   stepClock(ms: number): void;
 }
@@ -108,8 +108,11 @@ export function scheduleFaults(
   victims: Victims,
 ): void {
   const { random } = world;
-  /** `happen` returns what it happened to: null when that is dead already. */
-  const at = (meanMs: number, kind: string, happen: () => Process | null): void => {
+  /**
+   * Repeats a fault at random times. `happen` returns the process that it affected; null if that
+   * was already dead.
+   */
+  const repeat = (meanMs: number, kind: string, happen: () => Process | null): void => {
     if (meanMs === 0) return;
     const next = (): void => {
       world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
@@ -138,45 +141,45 @@ export function scheduleFaults(
     world.pause(process, random.chance(0.3) ? random.between(1800, 3200) : random.skewed(5, 1800));
   const someProxy = (): ProxyProcess => random.pick(victims.proxies());
 
-  at(mix.resetMs, "connection reset", () => {
+  repeat(mix.resetMs, "connection reset", () => {
     const { connection, process } = someProxy();
     connection?.reset();
     return connection === null ? null : process;
   });
-  at(mix.daemonKillMs, "daemon killed", () =>
+  repeat(mix.daemonKillMs, "daemon killed", () =>
     onLiving(victims.daemon().process, (process) =>
       random.chance(0.6) ? kill(process) : victims.killInCommit(random.pick(["any", "snapshot"])),
     ),
   );
-  at(mix.daemonStopMs, "daemon sent SIGTERM", () =>
+  repeat(mix.daemonStopMs, "daemon sent SIGTERM", () =>
     onLiving(victims.daemon().process, () => victims.daemon().stop()),
   );
-  at(mix.proxyKillMs, "proxy killed", () => onLiving(someProxy().process, kill));
-  at(mix.proxyStopMs, "proxy sent SIGTERM", () => {
+  repeat(mix.proxyKillMs, "proxy killed", () => onLiving(someProxy().process, kill));
+  repeat(mix.proxyStopMs, "proxy sent SIGTERM", () => {
     const proxy = someProxy();
     return onLiving(proxy.process, () => proxy.stop());
   });
-  at(mix.machineMs, "all killed", () => {
+  repeat(mix.machineMs, "all killed", () => {
     world.kill(victims.daemon().process);
     for (const proxy of victims.proxies()) world.kill(proxy.process);
     return host;
   });
-  at(mix.daemonPauseMs, "daemon paused", () => onLiving(victims.daemon().process, pause));
-  at(mix.proxyPauseMs, "proxy paused", () => onLiving(someProxy().process, pause));
-  at(mix.diskBreakMs, "disk broken", () => {
+  repeat(mix.daemonPauseMs, "daemon paused", () => onLiving(victims.daemon().process, pause));
+  repeat(mix.proxyPauseMs, "proxy paused", () => onLiving(someProxy().process, pause));
+  repeat(mix.diskBreakMs, "disk broken", () => {
     victims.breakDisk(random.skewed(50, 4000));
     return host;
   });
-  at(mix.fullStartMs, "daemon killed, disk broken at its start", () =>
+  repeat(mix.fullStartMs, "daemon killed, disk broken at its start", () =>
     onLiving(victims.daemon().process, (process) => {
       victims.breakDisk(random.between(1000, 4000));
       world.kill(process);
-      // Another one that the disk knows nothing of.
+      // Another daemon that dies before it has written anything.
       if (random.chance(0.5))
         world.after(random.between(300, 1500), null, () => world.kill(victims.daemon().process));
     }),
   );
-  at(mix.clockStepMs, "clock stepped", () => {
+  repeat(mix.clockStepMs, "clock stepped", () => {
     victims.stepClock(Math.round(random.skewed(5, 100_000_000)) * random.pick([-1, 1]));
     return host;
   });

@@ -1,7 +1,6 @@
 /**
- * One seed, from the first start to the last comparison: a time of work and faults; then the faults
- * stop, everything that is dead is started, and every request ends; at rest everything must add up,
- * and once more after a restart.
+ * Simulates one seed: a time of work and faults; then the faults stop, dead processes are started,
+ * and every request ends. At rest all counts must add up, and again after a restart.
  */
 
 import type { FailureMode } from "../../shared/config/config.js";
@@ -49,7 +48,7 @@ export interface SimulationResult {
 
 const faultsMs = 6_000;
 /**
- * Longer than the longest request, a restart, the reconnect grace period and the last
+ * Long enough for the longest request, a restart, the reconnect grace period and the last
  * acknowledgement.
  */
 const healingMs = 9_000;
@@ -82,9 +81,9 @@ class Simulation {
   readonly #world: World;
   readonly #mix: FaultMix;
   readonly #seed: number;
-  /** Those that rules may have. */
+  /** The hours that rules may have. */
   readonly #hours: readonly string[];
-  /** Without rules and budgets. */
+  /** Whether there are no rules and budgets. */
   readonly #bare: boolean;
   readonly #rules: readonly RuleDefinition[];
   readonly #flushIntervalMs: number;
@@ -96,18 +95,21 @@ class Simulation {
   readonly #witness: Witness;
   readonly #releases: Releases;
   readonly #left: LeftSettles;
-  /** The host's wall clock, less the time of the world. */
+  /** How far the host's wall clock is ahead of the world's time, in ms. */
   #wallAheadMs: number;
   #requests = 0;
+  /** Draws raises; null: there are none. */
   readonly #raises: Random | null;
-  /** Of how requests wait; null: none does. */
+  /** Draws how requests wait; null: none does. */
   readonly #waits: Random | null;
-  /** Of the shadow rules, which no check may notice; null without them. */
+  /**
+   * Draws the operations on shadow rules, which must change no verdict; null without shadow rules.
+   */
   readonly #shadowing: Random | null;
   readonly #shadows: readonly RuleDefinition[];
   #healing = false;
   #daemon: DaemonProcess;
-  /** By place: one that was killed is replaced. */
+  /** The running proxies: a killed one is replaced at the same index. */
   readonly #proxies: ProxyProcess[] = [];
   readonly #everyProxy: ProxyProcess[] = [];
 
@@ -141,7 +143,7 @@ class Simulation {
     this.#disk = new Disk(world, this.#diskFaults);
     this.#witness = new Witness(world, this.#disk, someDefaultWeights(seed));
     this.#disk.onApplied = (changes) => this.#witness.applied(changes);
-    // Hours begin and end in the middle of the work.
+    // So that hours begin and end while there is work.
     this.#wallAheadMs = beginMs + minute * 60_000 - random.int(0, faultsMs);
     this.#daemon = this.#startDaemon();
   }
@@ -212,7 +214,7 @@ class Simulation {
       wireVersions: this.#releases.proxy().wireVersions,
       daemon: () => this.#daemon,
       onVerdictRead: (end) => this.#witness.verdicts.read(end),
-      onReroute: () => this.#answerLate(),
+      onReroute: () => this.#delayReroute(),
       left: this.#left,
     });
     this.#proxies[place] = proxy;
@@ -222,8 +224,8 @@ class Simulation {
     );
   }
 
-  /** Lets the daemon stand still until the deadline of what it is asked now has passed. */
-  #answerLate(): void {
+  /** Sometimes pauses the daemon until after the deadline of the reroute that it gets now. */
+  #delayReroute(): void {
     const { random } = this.#world;
     const chance = this.#mix.lateRerouteChance;
     if (chance === 0 || this.#healing || !random.chance(chance)) return;
@@ -238,7 +240,7 @@ class Simulation {
     this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
       if (this.#healing) return;
       const proxy = random.pick(this.#proxies);
-      // From outside: it reaches the proxy when that can take it.
+      // It comes from outside: a paused proxy gets it after its pause.
       this.#world.after(0, proxy.process, () => {
         const request = someRequest(random, ++this.#requests);
         const waits = this.#waits;
@@ -263,7 +265,7 @@ class Simulation {
     });
   }
 
-  /** In some seeds. Drawn by a generator of its own: the others don't depend on it. */
+  /** In some seeds. It has its own generator, so that other draws don't depend on it. */
   #raiseEvery(): void {
     const random = this.#raises;
     if (random === null || this.#rules.length === 0) return;
@@ -278,7 +280,7 @@ class Simulation {
     });
   }
 
-  /** In some seeds. Drawn by a generator of its own, as raises are. */
+  /** In some seeds, with its own generator. */
   #shadowEvery(): void {
     const random = this.#shadowing;
     if (random === null) return;

@@ -1,6 +1,6 @@
 /**
- * The work of the gateway: rules, requests and admin operations, all from the seed. A new kind
- * of traffic is a new entry here.
+ * Draws the work of the gateway from the seed: rules, requests and admin operations. Add new kinds
+ * of traffic here.
  */
 import {
   capFields,
@@ -29,12 +29,13 @@ export interface SimulatedRequest {
   readonly targets: readonly Target[];
   readonly submission: boolean;
   /**
-   * After how long its first targets fail, one after the other; it ends at the first that doesn't.
+   * After how many ms its targets fail, one after the other; the first target beyond this list
+   * succeeds.
    */
   readonly failsMs: readonly number[];
   readonly lastsMs: number;
   readonly tokens: number;
-  /** What it reports as used while it runs at its last target, as a realtime session does. */
+  /** The use that it reports while it runs at its last target, as a realtime session does. */
   readonly progress: readonly Progress[];
   /** Whether it can't go to another model when a rule that names one is exhausted. */
   readonly fixed: boolean;
@@ -42,9 +43,9 @@ export interface SimulatedRequest {
   readonly waitMs: number | null;
   /** After how long its client leaves if it still waits; null: never. */
   readonly leavesMs: number | null;
-  /** Ended before its end: by its client, or by the provider. */
+  /** Whether its client or the provider ends it early. */
   readonly cut: boolean;
-  /** What its usage record holds; null: nothing was executed. */
+  /** Its usage record; null if nothing was executed. */
   readonly record: Execution | null;
 }
 
@@ -68,7 +69,7 @@ const toolSets = ["tool:web_search", "tool:mcp:docs/*", "tool:* !tool:web_search
 const carriedTools = ["web_search", "code_execution", "mcp:docs/find", "mcp:shop/buy"];
 const periods = [0, 0, 1, 2, 5, 30, 60, 3600];
 
-/** Where a request goes when a rule that says so is exhausted. */
+/** The targets to which a request goes when a rule that names this model is exhausted. */
 export const modelsInstead: Readonly<Record<string, readonly Target[]>> = {
   cheap: [{ provider: "local", model: "Cheap" }],
   spare: [
@@ -83,7 +84,7 @@ const tokenWeightings: readonly TokenWeights[] = [
   { input: 0.333, cached: 0 },
 ];
 
-/** For rules without weights of their own, in some seeds. */
+/** In some seeds, the weights for rules without weights of their own. */
 export function someDefaultWeights(seed: number): TokenWeights | null {
   return seed % 5 === 0 ? { cached: 0.5, reasoning: 3 } : null;
 }
@@ -107,28 +108,26 @@ function bodyOfHours(hours: string): WhenBody {
 }
 
 /**
- * Hours that begin or end at a minute of the first hour of 2026, a Thursday, in UTC: some a day
- * later or earlier where the clocks of their zone show another day.
+ * Hours that begin or end at a minute of the first hour of 2026 in UTC, a Thursday. In some time
+ * zones it is then another day.
  */
 export function hoursAround(minute: number): readonly string[] {
-  const at = (minutes: number): string => {
+  const timeAt = (minutes: number): string => {
     const inDay = (minutes + 2880) % 1440;
     return [Math.floor(inDay / 60), inDay % 60].map((n) => String(n).padStart(2, "0")).join(":");
   };
   return [
-    `thu 00:00-${at(minute)} UTC`,
-    `mon,tue,wed,thu,fri ${at(minute)}-23:59 UTC`,
+    `thu 00:00-${timeAt(minute)} UTC`,
+    `mon,tue,wed,thu,fri ${timeAt(minute)}-23:59 UTC`,
     // 5:45 ahead, 5 hours behind.
-    `wed,thu ${at(minute + 345)}-${at(minute + 347)} Asia/Kathmandu`,
-    `tue,wed 18:00-${at(minute - 300)} America/New_York`,
+    `wed,thu ${timeAt(minute + 345)}-${timeAt(minute + 347)} Asia/Kathmandu`,
+    `tue,wed 18:00-${timeAt(minute - 300)} America/New_York`,
     // Until the next day.
-    `wed 23:30-${at(minute)} UTC`,
+    `wed 23:30-${timeAt(minute)} UTC`,
   ];
 }
 
-/**
- * Rules of so long a period that they count everything, of each scope and of a template's children.
- */
+/** Rules of each scope, and templates, with such long periods that they count everything. */
 export const ledgers: readonly RuleDefinition[] = [
   ledger("user_path", "/", 0, false),
   ledger("user_path", "/a", 1, true),
@@ -159,10 +158,10 @@ function ledger(scope: Scope, subject: string, shorter: number, perChild: boolea
 /** The key of a rule; `hours`: those that it may have. */
 function someKey(random: Random, hours: readonly string[]): RuleKey {
   const scope = random.pick(["user_path", "user_path", "user_path", "provider", "model"] as const);
-  const isForSome = scope === "user_path" && random.chance(0.4);
+  const isForModels = scope === "user_path" && random.chance(0.4);
   return {
     ...{ scope, subject: random.pick(subjects[scope]), periodSeconds: random.pick(periods) },
-    ...(isForSome ? { models: random.pick(random.chance(0.4) ? toolSets : modelSets) } : {}),
+    ...(isForModels ? { models: random.pick(random.chance(0.4) ? toolSets : modelSets) } : {}),
     ...(random.chance(0.2) ? { when: random.pick(hours) } : {}),
   };
 }
@@ -213,7 +212,7 @@ function someWeights(random: Random): MeasureCaps {
   return random.chance(0.4) ? { tokenWeights: random.pick(tokenWeightings) } : {};
 }
 
-/** Rules of the configuration, no two of one identity. */
+/** Rules of a configuration, all with different ids. */
 export function someRules(
   random: Random,
   hours: readonly string[],
@@ -223,7 +222,7 @@ export function someRules(
   return [...new Map(rules.map((rule) => [ruleId(rule), rule])).values()];
 }
 
-/** Shadow rules, often tighter copies of these, no two of one identity. */
+/** Shadow rules, often tighter copies of `rules`, all with different ids. */
 export function someShadows(
   random: Random,
   hours: readonly string[],
@@ -238,7 +237,7 @@ export function someShadows(
   return [...new Map(shadows.map((rule) => [ruleId(rule), rule])).values()];
 }
 
-/** A rule with caps that its traffic reaches. */
+/** A rule with lower caps, which its traffic reaches. */
 function tightened({ maxRequests, maxTokens, ...key }: RuleDefinition): RuleDefinition {
   const lower = (cap: number | null, most: number): number | null =>
     cap === null || cap === 0 ? cap : Math.max(1, Math.floor(Math.min(cap, most) / 2));
@@ -323,12 +322,15 @@ export function someWait(random: Random): Pick<SimulatedRequest, "waitMs" | "lea
   };
 }
 
-/** Its id is the request's own. */
+/** The request id in the record of a request. */
 export function recordId(number: number): string {
   return `request-${number}`;
 }
 
-/** Each part of a request has an id of its own here, by which it is found again. */
+/**
+ * The request id in the record of a part: unlike in reality it differs for each part, so that the
+ * checks find it.
+ */
 export function progressId(number: number, index: number): string {
   return `request-${number}-part-${index}`;
 }
@@ -385,7 +387,10 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
   };
 }
 
-/** A raise of one of these rules, or of a child of a template, or the end of one; for seconds. */
+/**
+ * An operation that raises one of these rules or a template's child for some seconds, or ends a
+ * raise.
+ */
 export function someRaise(random: Random, rules: readonly RuleDefinition[]) {
   const raisable = rules.filter(({ periodSeconds }) => periodSeconds < ledgerSeconds / 2);
   const rule = random.pick(raisable.length > 0 ? raisable : rules);
@@ -419,7 +424,7 @@ export function someRaise(random: Random, rules: readonly RuleDefinition[]) {
   } as const;
 }
 
-/** An operation and its body; `bare`: of a world that may have no rules at all. */
+/** An operation and its body. `bare`: in a world that may have no rules at all. */
 export function someOperation(
   random: Random,
   {
@@ -429,7 +434,7 @@ export function someOperation(
   }: {
     readonly bare: boolean;
     readonly hours: readonly string[];
-    /** Those of the configuration, which are edited now and then. */
+    /** The rules of the configuration, some of which are edited. */
     readonly rules: readonly RuleDefinition[];
   },
 ): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
@@ -457,8 +462,8 @@ export function someOperation(
     case "rate-limits.delete":
       return { op, body: keyBody(rule) };
     case "rate-limits.reset-one": {
-      const { limit_key: key, ...others } = keyBody(rule);
-      return { op, body: { ...others, period: String(key.period_seconds) } };
+      const { limit_key: key, ...fields } = keyBody(rule);
+      return { op, body: { ...fields, period: String(key.period_seconds) } };
     }
     case "rate-limits.reset":
       return { op, body: { confirmation: "reset" } };

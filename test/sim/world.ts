@@ -1,8 +1,7 @@
 /**
- * Virtual time and what happens in it. One event runs at a time; after it all its promises run,
- * then the ends of its turn (where sockets write), then the checks. A process can be paused, so
- * that its events happen late, or killed, so that they never do; nothing here knows what a process
- * does.
+ * Virtual time, and the events in it. One event runs at a time; after it all its promises run, then
+ * the ends of its turn (where sockets write), then the checks. A process can be paused, so that its
+ * events happen late, or killed, so that they never happen. Not here: what a process does.
  */
 import { EventQueue, type QueuedEvent } from "./event-queue.js";
 import { createRandom, type Random } from "./random.js";
@@ -16,9 +15,11 @@ export interface Process {
   readonly name: string;
   alive: boolean;
   pausedUntilMs: number;
-  /** Dies at the end of its next event, before what it wrote has left. */
+  /** Whether it dies at the end of its next event, before its sockets send what it wrote. */
   doomed: boolean;
-  /** What the world sees when it dies: its sockets close, its commit is undecided. */
+  /**
+   * Called when it dies, for the effects on others: sockets close, a commit may or may not be done.
+   */
   readonly onDeath: (() => void)[];
 }
 
@@ -27,18 +28,18 @@ interface Event extends QueuedEvent {
   readonly owner: Process | null;
   readonly run: () => void;
   cancelled: boolean;
-  /** A pause of its owner has put it off. */
-  putOff: boolean;
+  /** Whether a pause of its owner has postponed it. */
+  isPostponed: boolean;
 }
 
 const linesKept = 80;
-/** Fifty times what a seed takes. */
+/** Fifty times the events of a usual seed. */
 const eventsMax = 200_000;
 
-/** `new World(seed)`: two with the same seed are alike. */
+/** Two worlds with the same seed are equal. */
 export class World {
   readonly random: Random;
-  /** How often each kind of fault, and of thing worth counting, has happened. */
+  /** How often each kind of fault, and each other counted thing, has happened. */
   readonly tally = new Map<string, number>();
   readonly #queue = new EventQueue<Event>();
   readonly #turnEnds: { readonly owner: Process; readonly run: () => void }[] = [];
@@ -53,7 +54,7 @@ export class World {
     this.random = createRandom(seed);
   }
 
-  /** Milliseconds since the beginning; never steps. */
+  /** Milliseconds since the beginning; it never steps. */
   get nowMs(): number {
     return this.#nowMs;
   }
@@ -86,19 +87,21 @@ export class World {
     process.pausedUntilMs = Math.max(process.pausedUntilMs, this.#nowMs + ms);
   }
 
-  /** Ends a pause: what it has put off happens now, in its order and before later events. */
+  /** Ends a pause: postponed events happen now, in their order and before later events. */
   resume(process: Process): void {
     const nowMs = this.#nowMs;
     process.pausedUntilMs = Math.min(process.pausedUntilMs, nowMs);
     for (const event of this.#queue.takeAll())
       this.#queue.push(
-        event.putOff && event.owner === process
-          ? Object.assign(event, { atMs: nowMs, putOff: false })
+        event.isPostponed && event.owner === process
+          ? Object.assign(event, { atMs: nowMs, isPostponed: false })
           : event,
       );
   }
 
-  /** Runs `run` after `ms`, unless its owner is dead by then; returns what prevents it. */
+  /**
+   * Runs `run` after `ms`, unless its owner is dead by then. Returns a function that cancels it.
+   */
   after(ms: number, owner: Process | null, run: () => void): () => void {
     const event: Event = {
       atMs: this.#nowMs + ms,
@@ -106,7 +109,7 @@ export class World {
       owner,
       run,
       cancelled: false,
-      putOff: false,
+      isPostponed: false,
     };
     this.#queue.push(event);
     return () => {
@@ -116,17 +119,17 @@ export class World {
 
   every(ms: number, owner: Process, run: () => void): () => void {
     let cancel = (): void => {};
-    const again = (): void => {
+    const scheduleNext = (): void => {
       cancel = this.after(ms, owner, () => {
-        again();
+        scheduleNext();
         run();
       });
     };
-    again();
+    scheduleNext();
     return () => cancel();
   }
 
-  /** Runs `run` at the end of this event, behind all promises. */
+  /** Runs `run` at the end of this event, after all its promises. */
   afterTurn(owner: Process, run: () => void): void {
     this.#turnEnds.push({ owner, run });
   }
@@ -144,21 +147,21 @@ export class World {
   }
 
   fail(message: string): never {
-    // Kept, because the caller may catch what is thrown.
+    // Kept, because the caller may catch the exception.
     this.#failed ??= new Violation(message);
     throw this.#failed;
   }
 
   /** Runs all events up to a time; `check` after each. Throws a `Violation`. */
   async run(untilMs: number, check: () => void): Promise<void> {
-    // What is thrown where no caller waits for it: in a promise of a step, in a microtask.
+    // Exceptions that no caller gets: those of a step's promises and microtasks.
     const rejected: unknown[] = [];
     const onRejection = (reason: unknown): void => void rejected.push(reason);
     process.on("unhandledRejection", onRejection);
     process.on("uncaughtException", onRejection);
     try {
       for (let event = this.#next(untilMs); event !== null; event = this.#next(untilMs)) {
-        await this.#happen(event);
+        await this.#runEvent(event);
         if (this.#failed !== null) throw this.#failed;
         if (rejected.length > 0) throw rejected[0];
         check();
@@ -170,7 +173,7 @@ export class World {
     }
   }
 
-  /** The next event that happens up to a time; it is the time of this event now. */
+  /** The next event up to a time; moves the time to it. */
   #next(untilMs: number): Event | null {
     for (;;) {
       const event = this.#queue.first;
@@ -182,12 +185,12 @@ export class World {
       const { owner } = event;
       if (event.cancelled || owner?.alive === false) continue;
       if (owner === null || owner.pausedUntilMs <= this.#nowMs) return event;
-      // As the same event, so that it can still be cancelled, and before later ones.
-      this.#queue.push(Object.assign(event, { atMs: owner.pausedUntilMs, putOff: true }));
+      // Postpone the same event object, so that it can still be cancelled.
+      this.#queue.push(Object.assign(event, { atMs: owner.pausedUntilMs, isPostponed: true }));
     }
   }
 
-  async #happen({ owner, run }: Event): Promise<void> {
+  async #runEvent({ owner, run }: Event): Promise<void> {
     this.#events++;
     run();
     await allPromises();
@@ -199,9 +202,7 @@ export class World {
   }
 }
 
-/**
- * By the event loop's next turn every promise that can go on has gone on; nothing else waits there.
- */
+/** Resolves in the event loop's next turn, when every promise that can continue has continued. */
 function allPromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

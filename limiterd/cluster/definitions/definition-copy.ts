@@ -16,8 +16,8 @@ import {
 } from "./definition-engine.js";
 
 const prefix = "definition:";
-/** All keys with this prefix. */
-const everyOne = { from: prefix, before: "definition;", limit: Number.POSITIVE_INFINITY };
+/** The range of all keys with this prefix. */
+const allDefinitions = { from: prefix, before: "definition;", limit: Number.POSITIVE_INFINITY };
 const stateKey = "definitions";
 const resetsKind = "rule_resets";
 
@@ -35,7 +35,10 @@ export class DefinitionCopy {
     for (const definition of this.all()) this.#noteReset(definition);
   }
 
-  /** The state up to which this host has read, with the sum and number of its definitions. */
+  /**
+   * The engine's state up to which this host has read, with the sum and number of this copy's
+   * definitions.
+   */
   get state(): DefinitionsState {
     return this.#state;
   }
@@ -56,7 +59,7 @@ export class DefinitionCopy {
   /** The changes that remove the copy from the store. */
   removals(): readonly Change[] {
     if (this.#store.get("cluster", stateKey) === undefined) return [];
-    return [stateKey, ...this.#store.keys("cluster", everyOne)].map((key) => ({
+    return [stateKey, ...this.#store.keys("cluster", allDefinitions)].map((key) => ({
       table: "cluster",
       key,
       value: undefined,
@@ -65,7 +68,7 @@ export class DefinitionCopy {
 
   /** All definitions, unordered. */
   *all(): Generator<StampedDefinition> {
-    for (const { key, value } of this.#store.range("cluster", everyOne)) {
+    for (const { key, value } of this.#store.range("cluster", allDefinitions)) {
       const stamped = this.#fromStored(String(key), value);
       if (!this.#pending.has(fieldOf(stamped))) yield stamped;
     }
@@ -73,8 +76,9 @@ export class DefinitionCopy {
   }
 
   /**
-   * Adds and removes definitions; `state` is the state that this host has read with them. Returns
-   * the changes, to be committed with their effects, and a function to call after the commit.
+   * Adds definitions, and removes the `forgotten` ones; `state` is the engine's state that this
+   * host has read with them. Returns the store's changes, to be committed with the effects of the
+   * definitions, and a function to call after the commit.
    */
   take(
     definitions: readonly StampedDefinition[],
@@ -83,20 +87,20 @@ export class DefinitionCopy {
   ): { readonly changes: readonly Change[]; committed(): void } {
     const updates = new Map<string, StampedDefinition | null>();
     let { sum, live } = this.#state;
-    const count = (stamped: StampedDefinition | null, sign: 1 | -1): void => {
+    const addToSum = (stamped: StampedDefinition | null, sign: 1 | -1): void => {
       if (stamped === null || stamped.value === null) return;
       sum = stampSum(sum, stamped.stamp, sign);
       live += sign;
     };
     for (const definition of definitions) {
-      count(this.get(definition), -1);
-      count(definition, 1);
+      addToSum(this.get(definition), -1);
+      addToSum(definition, 1);
       updates.set(fieldOf(definition), definition);
       this.#pending.set(fieldOf(definition), definition);
       this.#noteReset(definition);
     }
     for (const definition of forgotten) {
-      count(this.get(definition), -1);
+      addToSum(this.get(definition), -1);
       updates.set(fieldOf(definition), null);
       this.#pending.set(fieldOf(definition), null);
     }
@@ -105,17 +109,17 @@ export class DefinitionCopy {
     const changes: Change[] = [
       { table: "cluster", key: stateKey, value: [order, clusterId, trimmed, sum, live] },
     ];
-    for (const [field, one] of updates)
+    for (const [field, update] of updates)
       changes.push({
         table: "cluster",
         key: prefix + field,
-        value: one === null ? undefined : [one.stamp, one.value],
+        value: update === null ? undefined : [update.stamp, update.value],
       });
     return {
       changes,
       committed: () => {
-        for (const [field, one] of updates)
-          if (this.#pending.get(field) === one) this.#pending.delete(field);
+        for (const [field, update] of updates)
+          if (this.#pending.get(field) === update) this.#pending.delete(field);
       },
     };
   }

@@ -13,12 +13,16 @@ export interface StampedDefinition extends Definition {
 
 /** The state of all definitions in the engine. */
 export interface DefinitionsState {
-  /** The order of the last change. */
+  /** The order of the last change: a number that grows with each change. */
   readonly order: number;
   /** The sum of all stamps (`stampSum`). Hosts compare it to detect missing definitions. */
   readonly sum: number;
+  /** The number of definitions that aren't deleted. */
   readonly live: number;
-  /** A definition that is missing and has this stamp or an earlier one was deleted. */
+  /**
+   * The engine has forgotten deletions up to this stamp: a missing definition with it or an earlier
+   * one was deleted.
+   */
   readonly trimmed: number;
   /** Null: the engine is empty. */
   readonly clusterId: string | null;
@@ -134,9 +138,9 @@ export function fieldOf({ kind, key }: Pick<Definition, "kind" | "key">): string
 
 /** Null if it isn't a definition's field. */
 export function nameOfField(field: string): Pick<Definition, "kind" | "key"> | null {
-  const at = field.indexOf(":");
-  const kind = definitionKinds.find((candidate) => candidate === field.slice(0, at));
-  return kind === undefined ? null : { kind, key: field.slice(at + 1) };
+  const colon = field.indexOf(":");
+  const kind = definitionKinds.find((candidate) => candidate === field.slice(0, colon));
+  return kind === undefined ? null : { kind, key: field.slice(colon + 1) };
 }
 
 /** Null if it isn't a definition's value. */
@@ -153,7 +157,7 @@ const valueMax = 2 ** 20;
  */
 const depthMax = 10;
 
-/** Looks at most `max` levels deep. */
+/** How deeply a value is nested; it examines `max` levels and one more. */
 function depthOf(value: unknown, max: number): number {
   if (typeof value !== "object" || value === null) return 0;
   if (max === 0) return 1;
@@ -170,8 +174,8 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   const changed: StampedDefinition[] = [];
   const unreadable: string[] = [];
   let upTo = after;
-  for (const [field, at, packed] of rowsOfThree(rest)) {
-    upTo = count(at, answer);
+  for (const [field, fieldOrder, packed] of rowsOfThree(rest)) {
+    upTo = count(fieldOrder, answer);
     const colon = packed.indexOf(":");
     const stamp = Number(packed.slice(0, colon));
     const name = nameOfField(field);
@@ -192,7 +196,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   };
 }
 
-/** Checks a number before this host stores it. */
+/** The number in a part of an answer; throws if it isn't a count. */
 function count(value: EngineValue | undefined, answer: EngineValue): number {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   if (!isCount(number)) throw unexpectedAnswer(answer);

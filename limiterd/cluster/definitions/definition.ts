@@ -1,7 +1,8 @@
 /**
- * Definitions: what admin operations define, as values. Each has a key, unique among its kind, and
- * the value that the store keeps, without what belongs to one host. An operation's changes are a
- * list of definitions, which every host applies in the same way.
+ * Definitions: the rules, budgets, keys and so on that admin operations define, as plain values. A
+ * definition has a key, unique among its kind, and the value that the store keeps, without what
+ * belongs to only one host. An operation's changes are a list of definitions, which every host
+ * applies in the same way.
  */
 
 import type { Change } from "../../store/store.js";
@@ -31,7 +32,7 @@ export interface Definition {
   readonly value: readonly unknown[] | null;
 }
 
-/** The definition that makes this change in the store of every host. */
+/** The definition that makes this change of the store on every host. */
 export function definitionOf(kind: DefinitionKind, { key, value }: Change): Definition {
   return { kind, key: String(key), value: value ?? null };
 }

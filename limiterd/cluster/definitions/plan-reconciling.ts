@@ -41,31 +41,32 @@ export interface RenumberedKey {
 }
 
 /**
- * Below every stamp that an engine assigns, so a joining definition never replaces one in the
- * engine.
+ * The stamp of definitions of a joining host: below every stamp that an engine assigns, so that
+ * they never replace one in the engine.
  */
 const joiningStamp = 1;
 
 export function planReconciling({ engine, copy, own }: Sides): Reconciling {
-  const theirs = new Map(engine.all.map((definition) => [fieldOf(definition), definition]));
-  const mine = new Map<string, StampedDefinition>();
-  for (const definition of copy.all) mine.set(fieldOf(definition), definition);
+  const inEngine = new Map(engine.all.map((definition) => [fieldOf(definition), definition]));
+  const inCopy = new Map<string, StampedDefinition>();
+  for (const definition of copy.all) inCopy.set(fieldOf(definition), definition);
   const adopted: StampedDefinition[] = [];
   const reported: StampedDefinition[] = [];
   const deleted: StampedDefinition[] = [];
-  for (const [field, one] of theirs) {
-    const ownDefinition = mine.get(field);
-    if (ownDefinition === undefined || isInForce(one, ownDefinition)) adopted.push(one);
+  for (const [field, definition] of inEngine) {
+    const known = inCopy.get(field);
+    if (known === undefined || isInForce(definition, known)) adopted.push(definition);
   }
   const isSameCluster = copy.clusterId === engine.state.clusterId;
-  for (const [field, one] of mine) {
-    const other = theirs.get(field);
-    if (other !== undefined) {
-      if (one.stamp > other.stamp) reported.push(one);
-    } else if (isSameCluster && one.stamp <= engine.state.trimmed) deleted.push(one);
-    else reported.push(one);
+  for (const [field, definition] of inCopy) {
+    const { stamp } = definition;
+    const engineStamp = inEngine.get(field)?.stamp;
+    if (engineStamp !== undefined) {
+      if (stamp > engineStamp) reported.push(definition);
+    } else if (isSameCluster && stamp <= engine.state.trimmed) deleted.push(definition);
+    else reported.push(definition);
   }
-  return { ...join(own, theirs, mine), adopted, reported, deleted };
+  return { ...join(own, inEngine, inCopy), adopted, reported, deleted };
 }
 
 /** Whether a definition that was read from the engine replaces the host's copy of it. */

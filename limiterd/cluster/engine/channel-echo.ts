@@ -1,24 +1,21 @@
 /**
- * Checks that published messages arrive: each second, the connection publishes a message on a
- * channel of its own. Pure.
+ * Checks that published messages arrive: each second, the connection publishes a numbered message
+ * on its own channel. Pure.
  */
 
-/**
- * If this many messages in a row are missing, the connection subscribes again. One is sent a
- * second.
- */
-const lateMax = 3;
+/** If this many messages in a row are missing, the connection subscribes again. */
+const missingMax = 3;
 
 export interface Echo {
   readonly channel: string;
-  /** Whether the last message but one has arrived, or a later one. */
+  /** Whether the last message or the one before it has arrived. */
   readonly isHeard: boolean;
-  /** Whether `lateMax` messages are missing, so the subscription counts as lost. */
+  /** Whether `missingMax` messages are missing, so the subscription counts as lost. */
   readonly isLost: boolean;
   /** The message to publish now. */
   next(): string;
   receive(channel: string, message: string): void;
-  /** Starts over: the connection subscribes again. */
+  /** Starts again, because the connection subscribes again. */
   clear(): void;
 }
 
@@ -32,7 +29,7 @@ export function createEcho(channel: string): Echo {
       return lastHeard > begun && lastSent - lastHeard <= 1;
     },
     get isLost() {
-      return lastSent - Math.max(lastHeard, begun) >= lateMax;
+      return lastSent - Math.max(lastHeard, begun) >= missingMax;
     },
     next: () => String(++lastSent),
     receive(on, message) {

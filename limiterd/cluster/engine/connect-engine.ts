@@ -1,6 +1,6 @@
 /**
- * The daemon's connection to the engine: reopened whenever it breaks, examined before use, and
- * checked each second for whether the engine still has its data. It never delays the daemon's
+ * The daemon's connection to the engine. It is reopened whenever it breaks, and examined before
+ * use; each second it checks whether the engine still has its data. It never delays the daemon's
  * start: commands are rejected until it is ready.
  */
 import { randomUUID } from "node:crypto";
@@ -37,7 +37,7 @@ interface ConnectOptions {
   readonly nextProbe: () => Promise<void>;
 }
 
-/** How long an attempt may take, in ms. */
+/** How long an attempt to connect may take, in ms. */
 const openMsMax = 10_000;
 const retryMsMin = 100;
 
@@ -116,10 +116,10 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
 async function keepConnected(link: Link): Promise<void> {
   const { signal } = link.ended;
   for (let attempt = 0, failures = 0; !signal.aborted; attempt++) {
-    const { reason, stood } = await oneConnection(link, attempt);
+    const { reason, wasReady } = await runConnection(link, attempt);
     if (signal.aborted) break;
     goAway(link, reason);
-    failures = stood ? 0 : failures + 1;
+    failures = wasReady ? 0 : failures + 1;
     // Random, so that hosts that lost the engine together don't reconnect together.
     const waitMs =
       Math.min(retryMsMin * 2 ** failures, engineRetryMsMax) * (0.5 + Math.random() / 2);
@@ -130,22 +130,26 @@ async function keepConnected(link: Link): Promise<void> {
   link.state = { kind: "away", reason: "the daemon stops", sinceMs: link.nowMs() };
 }
 
-/** Opens a connection and waits for its end. `stood`: it was ready for use. */
-async function oneConnection(
+/** Opens a connection and waits for its end. `wasReady`: it was ready for use. */
+async function runConnection(
   link: Link,
   attempts: number,
-): Promise<{ readonly reason: string; readonly stood: boolean }> {
-  const attempt: Attempt = { client: null, stands: false, isOver: false };
+): Promise<{ readonly reason: string; readonly wasReady: boolean }> {
+  const attempt: Attempt = { client: null, isReady: false, isOver: false };
   const breaks = new Promise<never>((_, reject) => {
     link.onBroken = reject;
   });
-  const options = { attempt: attempts, onBroken: link.onBroken, onMessage: heardBy(link) };
+  const options = { attempt: attempts, onBroken: link.onBroken, onMessage: receiverFor(link) };
   try {
-    const client = await Promise.race([breaks, stand(link, attempt, options), deadline(attempt)]);
-    await Promise.race([breaks, probing(link, client)]);
-    return { reason: "the daemon stops", stood: true };
+    const client = await Promise.race([
+      breaks,
+      makeReady(link, attempt, options),
+      deadline(attempt),
+    ]);
+    await Promise.race([breaks, keepProbing(link, client)]);
+    return { reason: "the daemon stops", wasReady: true };
   } catch (error) {
-    return { reason: faultOf(error), stood: attempt.stands };
+    return { reason: faultOf(error), wasReady: attempt.isReady };
   } finally {
     link.client = null;
     link.subscribers = new Map();
@@ -157,13 +161,13 @@ async function oneConnection(
 }
 
 /** Opens a connection and makes it ready for use. */
-async function stand(
+async function makeReady(
   link: Link,
   attempt: Attempt,
   options: Parameters<typeof openEngine>[2],
 ): Promise<EngineClient> {
   const { client, findings } = await openEngine(attempt, link, options);
-  warnOf(link, findings.warnings);
+  logWarnings(link, findings.warnings);
   if (attempt.isOver) throw new EngineFault("the engine hasn't answered in time");
   link.refusing = null;
   link.replicationIds = new Map();
@@ -171,18 +175,18 @@ async function stand(
   link.client = client;
   await listen(link, client, false);
   await probe(link, client);
-  attempt.stands = true;
+  attempt.isReady = true;
   link.log.info({ engine: findings.version }, "the cluster's engine is reached");
   return client;
 }
 
 async function deadline(attempt: Attempt): Promise<never> {
   await pause(openMsMax, undefined, { ref: false });
-  if (!attempt.stands) giveUp(attempt);
+  if (!attempt.isReady) giveUp(attempt);
   throw new EngineFault("the engine hasn't answered in time");
 }
 
-async function probing(link: Link, client: EngineClient): Promise<void> {
+async function keepProbing(link: Link, client: EngineClient): Promise<void> {
   while (!link.ended.signal.aborted) {
     await link.nextProbe();
     await probe(link, client);
@@ -197,7 +201,7 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
     knownIds: link.replicationIds,
   });
   if (link.refusing !== null) {
-    // The engine answers but refused writes.
+    // The engine answers, but has refused writes.
     if (!(await takesWrites(client, link.clusterName))) return;
     link.refusing = null;
     link.log.info("the cluster's engine takes writes again");
@@ -206,10 +210,10 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
   // The connection may have broken meanwhile.
   if (link.client !== client) return;
   link.replicationIds = replicationIds;
-  become(link, { kind: "connected", epoch, serversAway });
+  setState(link, { kind: "connected", epoch, serversAway });
 }
 
-function become(link: Link, next: EngineState): void {
+function setState(link: Link, next: EngineState): void {
   if (isSameState(link.state, next)) return;
   link.state = next;
   for (const changed of link.watchers) changed(next);
@@ -220,10 +224,10 @@ function goAway(link: Link, reason: string): void {
   if (state.kind !== "away" || state.reason !== reason)
     link.log.warn({ reason }, "the cluster's engine is away");
   const sinceMs = state.kind === "away" ? state.sinceMs : link.nowMs();
-  become(link, { kind: "away", reason, sinceMs });
+  setState(link, { kind: "away", reason, sinceMs });
 }
 
-function warnOf(link: Link, warnings: readonly string[]): void {
+function logWarnings(link: Link, warnings: readonly string[]): void {
   for (const warning of warnings) if (!link.warned.has(warning)) link.log.warn(warning);
   link.warned = new Set(warnings);
 }
@@ -260,7 +264,7 @@ function unlessConnectionEnds<T>({ waiting }: Link, answer: Promise<T>): Promise
   });
 }
 
-function heardBy(link: Link): (channel: string, message: string) => void {
+function receiverFor(link: Link): (channel: string, message: string) => void {
   return (channel, message) => {
     link.echo.receive(channel, message);
     for (const listener of link.channels.get(channel) ?? []) listener(message);
@@ -287,7 +291,7 @@ async function checkReception(link: Link, client: EngineClient): Promise<void> {
     link.subscribers = new Map(channels.map((channel, i) => [channel, counts[i]!]));
 }
 
-/** Adds up all servers: each knows only its own subscribers. */
+/** The subscribers on all servers: each server knows only its own. */
 async function countSubscribers(client: EngineClient, channel: string): Promise<number> {
   const answered = await Promise.allSettled(
     [...client.primaries().values()].map((send) => send("PUBSUB", ["NUMSUB", channel])),
@@ -336,11 +340,11 @@ function comparableText(state: EngineState): string {
   return JSON.stringify([state.kind, ...details]);
 }
 
-/** One attempt to reach the engine, so that it can be given up. */
+/** One attempt to reach the engine. */
 interface Attempt {
   client: EngineClient | null;
   /** Whether the connection is ready for use. */
-  stands: boolean;
+  isReady: boolean;
   isOver: boolean;
 }
 

@@ -3,7 +3,7 @@
  * contains a password or a command's arguments, only an error's code and the engine's own message.
  */
 
-/** A fault whose message is shown unchanged. */
+/** A fault whose message `faultOf` returns unchanged. */
 export class EngineFault extends Error {
   override readonly name = "EngineFault";
 }
@@ -26,7 +26,7 @@ function codeOf(error: unknown): string | null {
 const notTrusted =
   /^(?:CERT_|ERR_TLS_CERT|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_SSL_.*CERT|HOSTNAME_MISMATCH)/;
 
-/** By the message of the engine or the connection; the first match applies. */
+/** The sentence for each error message of the engine or the connection; the first match applies. */
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/ECONNREFUSED/, "nothing listens at the engine's address (ECONNREFUSED): check cluster.url"],
   [/ENOTFOUND|EAI_AGAIN/, "the name of the engine's host can't be resolved: check cluster.url"],
@@ -79,7 +79,7 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   ],
 ];
 
-/** One sentence, without a full stop. */
+/** Describes a fault in one sentence without a full stop. */
 export function faultOf(error: unknown): string {
   if (error instanceof EngineFault) return error.message;
   const code = codeOf(error);

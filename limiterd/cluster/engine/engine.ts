@@ -80,7 +80,7 @@ export interface Reception {
 export interface EngineConnection {
   readonly state: EngineState;
   readonly commands: EngineCommands;
-  /** Rejects as a command. Numbers in `args` are integers. */
+  /** Runs a script; rejects like a command. Numbers in `args` must be integers. */
   call(
     script: EngineScript,
     keys: readonly string[],
@@ -92,7 +92,7 @@ export interface EngineConnection {
    */
   subscribe(channel: string, listener: (message: string) => void): () => void;
   reception(channel: string): Reception;
-  /** Called with each change of `state`. Returns a function that ends it. */
+  /** Calls `changed` with each new state. Returns a function that ends this. */
   watch(changed: (state: EngineState) => void): () => void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * Examines whether an engine can be used: its version and role, and whether the user may run the
- * needed commands. Returns warnings for the operator. It reads and writes only a key of its own.
+ * needed commands. Returns warnings for the operator. It reads and writes only its own key.
  */
 import type { EngineClient } from "./engine-client.js";
 import { readTime } from "./engine-commands.js";
@@ -11,7 +11,7 @@ export interface EngineFindings {
   /** Its name and version: `Valkey 8.0.1`. */
   readonly version: string;
   readonly nowMs: number;
-  /** Each a sentence. */
+  /** One sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export async function examineEngine(
   clusterName: string,
   hostNowMs: () => number,
 ): Promise<EngineFindings> {
-  // Any server of a Cluster that answers: others may be away.
+  // Any server of a Cluster that answers will do: others may be away.
   const info = await Promise.any(
     [...client.primaries().values()].map(async (send) => readInfo(await send("INFO", []))),
   ).catch((error: unknown) => {
@@ -93,8 +93,10 @@ export function readInfo(text: unknown): ReadonlyMap<string, string> {
   const lines = String(text).split(/\r?\n/);
   return new Map(
     lines.flatMap((line) => {
-      const at = line.indexOf(":");
-      return at === -1 || line.startsWith("#") ? [] : [[line.slice(0, at), line.slice(at + 1)]];
+      const colon = line.indexOf(":");
+      return colon === -1 || line.startsWith("#")
+        ? []
+        : [[line.slice(0, colon), line.slice(colon + 1)]];
     }),
   );
 }

@@ -14,7 +14,7 @@ import type { ClientOptions, EngineClient, OpenClient, Send } from "./engine-cli
 import { silentInTls, unreadableFile } from "./engine-faults.js";
 import { guard } from "./reply-grammar.js";
 
-/** A connection that owes an answer and is silent for this long is broken, in ms. */
+/** A connection is broken if it is silent for this long while an answer is due, in ms. */
 const silenceMs = 1000;
 const connectMs = 2000;
 
@@ -83,7 +83,7 @@ interface SocketOptions {
   readonly disconnectTimeout: number;
 }
 
-/** As ioredis's own connector for one server, with sockets whose answers are checked. */
+/** Like ioredis's own connector for one server, but checks the answers that its sockets receive. */
 function guardedConnector(Base: typeof AbstractConnector): Connector {
   return class extends Base {
     readonly #place: SocketOptions;
@@ -133,10 +133,10 @@ async function openServer(
     username: credentials.username,
     password: secrets.password,
   };
-  const ends = { isDropped: false };
+  const status = { isDropped: false };
   const { client, lastError } = await connectTo(config, place);
   const ended = (error: Error): void => {
-    if (ends.isDropped) return;
+    if (status.isDropped) return;
     drop();
     options.onBroken(error);
   };
@@ -150,7 +150,7 @@ async function openServer(
     return client.call(name, [...words]);
   };
   function drop(): void {
-    ends.isDropped = true;
+    status.isDropped = true;
     client.disconnect();
     subscriber.drop();
   }
@@ -329,12 +329,12 @@ async function openCluster(
     cluster.refreshSlotsCache = () => {};
   });
   const lastError = await connectAndWatchErrors(cluster, config);
-  const ends = { isDropped: false };
+  const status = { isDropped: false };
   cluster.on("node error", (error: Error) => {
     if (isUnasked(error)) cluster.disconnect();
   });
   cluster.once("end", () => {
-    if (!ends.isDropped) onBroken(lastError());
+    if (!status.isDropped) onBroken(lastError());
   });
   // One random server is enough: a message published on one server reaches all.
   const subscriber = createSubscriber(
@@ -354,19 +354,25 @@ async function openCluster(
     primaries: () => primariesOf(cluster),
     subscribe: subscriber.subscribe,
     drop() {
-      ends.isDropped = true;
+      status.isDropped = true;
       cluster.disconnect();
       subscriber.drop();
     },
   };
 }
 
-/** After an answer without a question, later answers can't be matched to theirs. */
+/**
+ * Whether the engine has sent an answer without a question: then later answers can't be matched to
+ * their questions.
+ */
 function isUnasked(error: Error): boolean {
   return error.message.startsWith("Command queue state error");
 }
 
-/** A node that has lost its connection isn't in the list but still has its hash slots. */
+/**
+ * The primary servers. ioredis doesn't list a node that has lost its connection, but the node still
+ * has its hash slots.
+ */
 function primariesOf(cluster: Cluster): ReadonlyMap<string, Send> {
   const nodes = new Map<string, Send>(
     cluster
@@ -392,8 +398,8 @@ function onlyIfSet<K extends string>(
 }
 
 /**
- * Connects, and returns a function that returns the last error. The first error names the cause,
- * such as ECONNREFUSED; that of the promise often doesn't.
+ * Connects, and returns a function that returns the last error. If it fails, it throws the first
+ * error: that names the cause, such as ECONNREFUSED, which the promise's own error often doesn't.
  */
 async function connectAndWatchErrors(
   client: Redis | Cluster,
@@ -414,7 +420,7 @@ async function connectAndWatchErrors(
     client.once("end", () => reject(new Error("Cluster isn't ready")));
   });
   ended.catch(() => {
-    // Later errors go to the listener of their own.
+    // Later errors have their own listener.
   });
   try {
     await Promise.race([client.connect(), ended]);
@@ -431,16 +437,14 @@ async function login(client: Redis, username: string | null, password: string): 
   try {
     await client.call("AUTH", username === null ? [password] : [username, password]);
   } catch (error) {
-    // The engine needs no password, so the connection is usable.
+    // The engine needs no password, so the connection can be used.
     if (/without any password configured|no password is set/.test(String(error))) return;
     client.disconnect();
     throw error;
   }
 }
 
-/**
- * Makes all commands of one turn of the event loop leave in one write. Call before each command.
- */
+/** Sends all commands of one turn of the event loop in one write. Call it before each command. */
 export function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();

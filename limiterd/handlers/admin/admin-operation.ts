@@ -1,6 +1,6 @@
 /**
- * Shared by the admin operations: request and ports, the check of a body, and the answer to a
- * change once it is written.
+ * What all admin operations use: the types of request and ports, the check of a body, and answering
+ * a change once it is written.
  */
 import type { Checked } from "../../../shared/checked.js";
 import type { LimitKey } from "../../../shared/domain/limit-key.js";
@@ -29,7 +29,7 @@ export interface AdminRequest<Op extends AdminOp> {
 /** All operations except `backup`, which is bound to a connection (`handlers/back-up.ts`). */
 export type PlainOp = Exclude<AdminOp, "backup">;
 
-/** The ports for the answer; call one of the two, once. */
+/** The ports for the answer: call exactly one of them, once. */
 export interface AnswerPorts {
   answer(body: unknown): void;
   fail(failure: Failure): void;
@@ -41,16 +41,17 @@ export interface ChangePorts extends AnswerPorts {
 }
 
 /**
- * The subtree of who asks; `/` for everything. `by` is absent only if the proxy or the command line
- * asks on its own behalf: a test checks that every handler of /admin sends it.
+ * The subtree to which the requester's role is confined; `/` if it isn't. `by` is absent only if
+ * the proxy or the command line asks on its own behalf: a test checks that every handler of /admin
+ * sends it.
  */
 export function withinOf({ request }: Pick<ChangePorts, "request">): string {
   return request.by?.within ?? "/";
 }
 
 /**
- * The nearest path above a key's that has such a rule or budget, within the caller's subtree; null
- * for none.
+ * The nearest path above the key's path, within the caller's subtree, on which `find` finds such a
+ * rule or budget; null if there is none.
  */
 export function subjectAbove<K extends LimitKey<string>>(
   key: K,
@@ -75,22 +76,23 @@ export interface PeerPorts extends AnswerPorts {
 
 export interface AdminPorts extends PeerPorts, ChangePorts {}
 
-/** The checked value; null after the operation has failed with the check's finding. */
+/** The checked value. If the check has failed, fails the operation and returns null. */
 export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "fail">): T | null {
   if (checked.ok) return checked.value;
   ports.fail(checked.failure);
   return null;
 }
 
-/** Fails the operation and returns null, for `propose`. */
+/** Fails the operation, and returns null as `propose` must then. */
 export function failOperation(ports: Pick<AnswerPorts, "fail">, failure: Failure): null {
   ports.fail(failure);
   return null;
 }
 
 /**
- * Makes a change: applies what `propose` returns with its entries in the audit log, then answers.
- * `propose` checks the current state, and returns null after it has failed the operation.
+ * Makes a change: applies the definitions that `propose` returns, adds entries to the audit log,
+ * then answers. `propose` checks the current state; if it has failed the operation, it returns
+ * null.
  */
 export function makeChange(
   state: DaemonState,
@@ -145,8 +147,8 @@ function undecidedFailure(decided: Extract<Decided, { kind: "away" | "contended"
 }
 
 /**
- * In a cluster, writes to the other hosts or reads from them. Continues even if the engine doesn't
- * answer: while it is away, hosts work independently.
+ * In a cluster, runs `ask`, which writes to the other hosts or reads from them; then runs `then`,
+ * even if the engine doesn't answer: while it is away, hosts work independently.
  */
 export function askHosts(
   cluster: ClusterMember | null,
@@ -156,7 +158,7 @@ export function askHosts(
   if (cluster === null) return then();
   void ask(cluster)
     .catch(() => {
-      // Only this host has the change then.
+      // Then only this host has the change.
     })
     .then(then);
 }
@@ -172,8 +174,8 @@ export function writeChange(
 }
 
 /**
- * Answers once a change is written. A failing store delays no answer: the operation fails, the
- * change applies, and it is written when the store works again.
+ * Answers once a change is written. If the store fails, the operation fails at once; the change
+ * still applies in memory, and is written when the store works again.
  */
 export function answerOnceWritten(
   written: Promise<Error | null>,

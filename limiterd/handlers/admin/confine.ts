@@ -1,7 +1,7 @@
 /**
- * What the holder of a role for a subtree (docs/roles.md) may ask of the daemon. The table says of
- * every operation how it is confined to the subtree: by its body, in its handler, or by a refusal.
- * The proxy has checked the role itself (`proxy/http/paths/admin-access.ts`).
+ * Confines the holder of a role for a subtree (docs/roles.md) to the subtree. A table says for each
+ * operation how: by a check of its body, by a check in its handler, or by a refusal. The proxy has
+ * already checked the role itself (`proxy/http/paths/admin-access.ts`).
  */
 import { type Checked, good, isAbsent, isObject } from "../../../shared/checked.js";
 import { budgetGrammar } from "../../../shared/domain/budget.js";
@@ -13,35 +13,35 @@ import type { AdminOp } from "../../../shared/wire/admin-op.js";
 
 /** How an operation of a role of a subtree is confined to the subtree. */
 type Confinement =
-  /** The operation concerns the whole gateway, or isn't for callers of the admin API: refused. */
-  | "whole"
-  /** Its `user_path` must be in the subtree; without one, all of the subtree is meant. */
+  /** Refused: it concerns the whole gateway, or isn't for callers of the admin API. */
+  | "refused"
+  /** Its `user_path` must be in the subtree; without one, it is the subtree's path. */
   | "path"
   /** As `path`, for its field `under`. */
   | "under"
   /** The operation reads one rule or budget, which must be on a path of the subtree. */
   | "read-limit"
   /**
-   * The operation changes one rule or budget, which must be below the subtree's own path: limits
-   * on that path itself are set by those above.
+   * The operation changes one rule or budget, which must be below the subtree's path: limits on
+   * that path itself confine the subtree, so only roles above it may change them.
    */
   | "change-limit"
-  /** The operation reads what is the same for everyone: every role may. */
+  /** Allowed: the operation reads something that is the same for everyone. */
   | "all"
-  /** The handler checks it, since only the named object says on which path it is. */
+  /** The handler checks it, because only the object that the body names has a path. */
   | "handler";
 
 const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "rate-limits.list": "path",
   "rate-limits.children": "read-limit",
   "rate-limits.test": "read-limit",
-  "rate-limits.banned": "whole",
+  "rate-limits.banned": "refused",
   "rate-limits.put": "change-limit",
   "rate-limits.delete": "change-limit",
   "rate-limits.raise": "change-limit",
   "rate-limits.end-raise": "change-limit",
   "rate-limits.reset-one": "change-limit",
-  "rate-limits.reset": "whole",
+  "rate-limits.reset": "refused",
   "budgets.list": "path",
   "budgets.children": "read-limit",
   "budgets.put": "change-limit",
@@ -49,71 +49,74 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "budgets.raise": "change-limit",
   "budgets.end-raise": "change-limit",
   "budgets.reset-one": "change-limit",
-  "budgets.reset": "whole",
-  // When periods begin is the same for all.
+  "budgets.reset": "refused",
+  // The reset anchors are the same for all.
   "budgets.settings": "all",
-  "budgets.put-settings": "whole",
-  "limits.stage": "whole",
-  "limits.plan": "whole",
-  "limits.apply": "whole",
-  "limits.keys": "whole",
+  "budgets.put-settings": "refused",
+  "limits.stage": "refused",
+  "limits.plan": "refused",
+  "limits.apply": "refused",
+  "limits.keys": "refused",
   "keys.issue": "handler",
   "keys.list": "path",
   "keys.rotate": "handler",
   "keys.deactivate": "handler",
   "keys.delete": "handler",
-  "jwts.list": "whole",
-  "jwts.deny": "whole",
-  "jwts.allow": "whole",
+  "jwts.list": "refused",
+  "jwts.deny": "refused",
+  "jwts.allow": "refused",
   "leases.list": "path",
   "queues.list": "path",
   "refusals.list": "path",
-  "sessions.open": "whole",
-  "sessions.open-admin": "whole",
-  "sessions.check": "whole",
-  "sessions.close": "whole",
-  "sessions.failed": "whole",
-  "objects.own": "whole",
-  "objects.owners": "whole",
-  "responses.pending": "whole",
-  "responses.due": "whole",
-  "responses.forget": "whole",
-  "loops.find": "whole",
-  "batches.capped": "whole",
-  "batches.enqueue": "whole",
-  "batches.withdraw": "whole",
-  "batches.settle": "whole",
+  "sessions.open": "refused",
+  "sessions.open-admin": "refused",
+  "sessions.check": "refused",
+  "sessions.close": "refused",
+  "sessions.failed": "refused",
+  "objects.own": "refused",
+  "objects.owners": "refused",
+  "responses.pending": "refused",
+  "responses.due": "refused",
+  "responses.forget": "refused",
+  "loops.find": "refused",
+  "batches.capped": "refused",
+  "batches.enqueue": "refused",
+  "batches.withdraw": "refused",
+  "batches.settle": "refused",
   explain: "handler",
   status: "handler",
-  metrics: "whole",
-  backup: "whole",
-  "targets.report": "whole",
-  "usage.status": "whole",
+  metrics: "refused",
+  backup: "refused",
+  "targets.report": "refused",
+  "usage.status": "refused",
   "usage.summary": "path",
   "usage.records": "path",
   "usage.export": "path",
-  "usage.follow": "whole",
-  "usage.adjust": "whole",
-  "alerts.list": "whole",
-  "alerts.due": "whole",
-  "alerts.report": "whole",
-  "requests.report": "whole",
+  "usage.follow": "refused",
+  "usage.adjust": "refused",
+  "alerts.list": "refused",
+  "alerts.due": "refused",
+  "alerts.report": "refused",
+  "requests.report": "refused",
   "requests.list": "path",
   "requests.show": "handler",
   "requests.sessions": "path",
-  "traffic.summary": "whole",
-  "upstream-limits.list": "whole",
+  "traffic.summary": "refused",
+  "upstream-limits.list": "refused",
   "audit.list": "path",
-  "configuration.report": "whole",
+  "configuration.report": "refused",
   "tenants.list": "under",
-  "reconciliations.keep": "whole",
-  "reconciliations.list": "whole",
+  "reconciliations.keep": "refused",
+  "reconciliations.list": "refused",
 };
 
-/** The body with which the operation is done for the holder of a role for a subtree, `within`. */
+/**
+ * The body with which the operation runs for the holder of a role for the subtree `within`; or its
+ * refusal.
+ */
 export function confine(op: AdminOp, body: unknown, within: string): Checked<unknown> {
   switch (confinements[op]) {
-    case "whole":
+    case "refused":
       return permissionFailure(`it concerns the whole gateway, and this is a role for ${within}`);
     case "path":
       return withPath(body, "user_path", within);
@@ -174,7 +177,9 @@ function permissionFailure(message: string): { readonly ok: false; readonly fail
   return { ok: false, failure: plainFailure(403, "permission_error", message) };
 }
 
-/** The refusal of a role for a subtree: what an operation names or makes is elsewhere. */
+/**
+ * The refusal if an operation names or makes something outside the subtree of the caller's role.
+ */
 export function notWithin(path: string, within: string): Failure {
   return permissionFailure(outside(path, within)).failure;
 }

@@ -21,7 +21,7 @@ import { listFollowers } from "../../lists/follow-records.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 
-/** A plain object, ready for the wire. */
+/** The status as a plain object that messages can carry. */
 export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
   const { book, counts, lastBackup, settings, writer } = state;
   let proxies = 0;
@@ -46,7 +46,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     child_windows: book.childCount,
     inert_rules: state.inertRules.size,
     inert_budgets: countInertBudgets(state),
-    inert: inertOnes(state).map(({ kind, name }) => (kind === "rule" ? name : `budget ${name}`)),
+    inert: listInert(state).map(({ kind, name }) => (kind === "rule" ? name : `budget ${name}`)),
     keys: state.keys.size - state.keys.deleted,
     budgets_enabled: settings.budgetsEnabled && settings.usageEnabled,
     budgets: state.budgets.budgets.size,
@@ -89,8 +89,8 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
 const inertNamedMax = 100;
 const proxiesNamedMax = 100;
 
-/** The inert rules and budgets, each with its reason; at most 100 of each. */
-export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
+/** The inert rules and budgets, at most 100 of each, each with the reason. */
+export function listInert({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
   const rules: Inert[] = [];
   for (const id of inertRules) {
     const { definition } = book.ruleSet.get(id)!;
@@ -108,7 +108,7 @@ export function inertOnes({ book, budgets, inertRules, settings }: DaemonState):
   ];
 }
 
-/** The number of inert budgets: all or none of them. */
+/** The number of inert budgets: either all budgets are inert, or none. */
 export function countInertBudgets({
   budgets,
   settings,

@@ -1,7 +1,7 @@
 /**
- * Explains what would happen to a request now, and why: its rules, their counts, and the verdict,
- * with the same function as for admissions (`rules/judge.ts`). It uses copies: it counts no
- * request, rolls no window and creates no child of a template.
+ * Explains what would happen to a request now, and why: its rules, their counts, and the verdict.
+ * It uses the same function as admissions (`rules/judge.ts`), but copies of the counters: it counts
+ * no request, rolls no window and creates no child of a template.
  */
 import type {
   ExplainedRule,
@@ -56,15 +56,15 @@ export function explainVerdict(
   request: JudgedRequest,
   options: AdmissionOptions,
 ): RulesExplanation {
-  const met = book.copyPath(request.userPath, options.nowMs);
-  const ofPath = request.submission ? met.filter(hasWindow) : met;
+  const matched = book.copyPath(request.userPath, options.nowMs);
+  const pathCounters = request.submission ? matched.filter(hasWindow) : matched;
   const candidates = request.submission ? [] : request.targets;
-  const ofTargets = new Map(
+  const targetCounters = new Map(
     candidates.map((target) => [target, book.copyTarget(target, request.userPath, options.nowMs)]),
   );
-  const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
-  const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
-  const rules = byRule(ofPath).map((counters) => explainRule(counters, options));
+  const matchTarget = (target: Target): Counter[] => targetCounters.get(target) ?? [];
+  const judgement = judge({ matchPath: () => pathCounters, matchTarget }, request, options);
+  const rules = byRule(pathCounters).map((counters) => explainRule(counters, options));
   const targets = candidates.map((target, index): ExplainedTarget => {
     const counters = matchTarget(target);
     const breach =
@@ -148,7 +148,7 @@ function describeJudgement(
       admitted_at: formatMillis(nowMs),
     };
   const { waitSeconds } = judgement.breach;
-  const inTime =
+  const isTargetFreeInTime =
     targets.length === 0 ||
     targets.some(
       ({ retry_after: wait, rules: ofTarget }) =>
@@ -158,14 +158,14 @@ function describeJudgement(
     admitted: false,
     ...explainBreach(breachShownTo(viewer, judgement.breach)),
     admitted_at: admittedAt(judgement.breach, nowMs),
-    // Waiting frees no slot, so the estimate is valid only if a request in flight has ended by
-    // then.
-    needs_slot: judgement.breach.dimension !== "banned" && (waitsForSlot(rules) || !inTime),
+    // Time alone frees no slot: the estimate is valid only if a request in flight ends by then.
+    needs_slot:
+      judgement.breach.dimension !== "banned" && (waitsForSlot(rules) || !isTargetFreeInTime),
     ...queueField(judgement, waiters),
   };
 }
 
-/** The requests that wait for the same counter, if there are any. */
+/** Where the request would wait for the counter that refuses it, if requests wait there. */
 function queueField(
   judgement: Judgement,
   waiters: WaitersAhead | null,
@@ -183,8 +183,8 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
 }
 
 /**
- * The counters are copies, whose windows are rolled to now. For a concurrency rule without room the
- * wait is 1, an estimate.
+ * `counters`: copies, because their windows are rolled to now. The wait of a full concurrency rule
+ * is given as 1, an estimate.
  */
 function explainRule(counters: RuleCounters, options: AdmissionOptions): ExplainedRule {
   const { counter, childCounter, parts } = counters;
@@ -243,7 +243,7 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
   };
 }
 
-/** Of the first cap: requests or slots, then tokens, then those of measures. */
+/** The child's share of the rule's first cap: that on requests or slots, else that on tokens. */
 function explainShare(shared: SharedCounter, nowMs: number): ExplainedShare {
   const { counter } = shared;
   const { rule } = counter;

@@ -1,6 +1,6 @@
 /**
- * Dispatches the admin operations of the HTTP API and the command line. Each checks its whole body
- * before it changes anything, and is answered once the change is committed.
+ * Dispatches the admin operations of the HTTP API and the command line. Each operation checks its
+ * whole body before it changes anything, and answers once its change is committed.
  */
 
 import { statusForSubtree } from "../../../shared/access/subtree-status.js";
@@ -213,8 +213,8 @@ export function handleAdmin(
       if (state.shares === null) return ports.answer(answer);
       // Reads the counters that the explanation used from the engine, then explains again.
       return void state.shares.refreshLooked().then(() => {
-        const again = checkedValue(handleExplain(state, body, { nowMs, within }), ports);
-        if (again !== null) ports.answer(again);
+        const refreshed = checkedValue(handleExplain(state, body, { nowMs, within }), ports);
+        if (refreshed !== null) ports.answer(refreshed);
       });
     }
     case "alerts.list":
@@ -294,7 +294,10 @@ function tooManyWaiting(failing: Error | null): Failure {
   );
 }
 
-/** For each id, the owners that this host knows; if none, those that the other hosts know. */
+/**
+ * Finds the owners of each object that this host knows, or if it knows none, those that the other
+ * hosts know.
+ */
 function ownersOf(
   { objects, cluster }: DaemonState,
   ids: readonly string[],

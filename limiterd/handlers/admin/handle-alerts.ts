@@ -1,4 +1,6 @@
-/** The operations on alerts: a proxy asks for one, delivers it and reports. */
+/**
+ * The operations on alerts: a proxy asks for an alert, delivers it, and reports what became of it.
+ */
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { type Alert, parseAlertReport, parseDestination } from "../../../shared/wire/alert.js";
@@ -25,7 +27,7 @@ export function handleAlerts(
     case "alerts.due": {
       const destination = checkedValue(parseDestination(body), ports);
       if (destination === null) return;
-      return void takeOurs(state, destination, nowMs).then((alert) => ports.answer({ alert }));
+      return void takeClaimed(state, destination, nowMs).then((alert) => ports.answer({ alert }));
     }
     case "alerts.report": {
       const report = checkedValue(parseAlertReport(body), ports);
@@ -40,10 +42,10 @@ export function handleAlerts(
 }
 
 /**
- * The next alert. Of several hosts that noticed the same crossing, the first to ask sends it; if
- * the engine is away, each does, with the same id.
+ * The next alert that this host sends. If several hosts noticed the same crossing, the first that
+ * claims its alert sends it; if the engine is away, each host sends it, with the same id.
  */
-async function takeOurs(
+async function takeClaimed(
   state: DaemonState,
   destination: string,
   nowMs: number,

@@ -59,7 +59,7 @@ type Handler = (state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
 
 const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.list": list,
-  "budgets.children": listTop,
+  "budgets.children": listChildren,
   "budgets.put": putBudget,
   "budgets.delete": remove,
   "budgets.raise": raiseBudget,
@@ -70,7 +70,7 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.put-settings": putSettings,
 };
 
-/** Operations that may make stored accounts stale, so they need all accounts in memory. */
+/** Operations that may make stored accounts stale. They need all accounts in memory. */
 const needsAllAccounts: ReadonlySet<BudgetOp> = new Set<BudgetOp>([
   "budgets.put",
   "budgets.delete",
@@ -101,11 +101,11 @@ export const accountsAreLoading = failure(
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, budgetChoices), ports);
   if (query === null) return;
-  const inOrder = isByUse(query) ? listFullestBudgets : listFreshBudgets;
-  void inOrder(state, query, nowMs).then(ports.answer);
+  const listBudgets = isByUse(query) ? listFullestBudgets : listFreshBudgets;
+  void listBudgets(state, query, nowMs).then(ports.answer);
 }
 
-function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+function listChildren(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const children = checkedValue(listBudgetChildren(state, body, nowMs), ports);
   void children?.then(ports.answer);
 }
@@ -152,7 +152,7 @@ function putBudget(state: DaemonState, body: unknown, nowMs: number, ports: Admi
   });
 }
 
-/** The fields of an edited budget that stay unless the body has them. */
+/** The fields that an edited budget keeps unless the body has them. */
 function keptFields({ definition }: Budget): object {
   const { unpriced } = definition;
   return {
@@ -175,7 +175,7 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
         ports,
         unknownBudget(
           key,
-          subjectAbove(key, (other) => state.budgets.find(other), ports),
+          subjectAbove(key, (above) => state.budgets.find(above), ports),
         ),
       );
     if (!removal.revert) return { definitions: [budgetDeletion(key)], answer: () => ({}) };
@@ -194,7 +194,7 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
           ports,
           unknownBudget(
             key,
-            subjectAbove(key, (other) => state.budgets.find(other), ports),
+            subjectAbove(key, (above) => state.budgets.find(above), ports),
           ),
         )
       : { definitions: [budgetReset(budgetId(key), nowMs)], answer: () => ({}) },
@@ -210,8 +210,8 @@ function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 }
 
 /**
- * Resets budgets in slices. After a crash some may be reset and others not, so they needn't apply
- * in one turn either. Each reset has the time of its turn and clears earlier spend.
+ * Resets budgets in slices. It needn't be atomic: a crash may leave some budgets reset and others
+ * not. Each reset clears what was spent before its own turn.
  */
 async function resetInSlices(
   state: DaemonState,
@@ -228,7 +228,7 @@ async function resetInSlices(
     const audit = i === 0 ? state.audit.record(all, ports.request, nowMs) : [];
     ({ written } = applyDefinitions(state, resets, nowMs, audit));
   }
-  // Commits are in order, so the last one is enough.
+  // Commits are in order, so it is enough to wait for the last one.
   answerOnceWritten(written, ports, () => ports.answer({}));
 }
 

@@ -1,6 +1,7 @@
 /**
- * The admin operation `explain`, for a user path or a managed key with candidate targets, or for
- * the id of a refused request. The proxy or the command line has resolved the model before.
+ * The admin operation `explain`: for a user path or a managed key with candidate targets, or for
+ * the id of a refused request. The proxy or the command line has already resolved the model to
+ * targets.
  */
 import type { Explanation } from "../../../shared/api/explanation.js";
 import { candidatesMax } from "../../../shared/bounds.js";
@@ -80,8 +81,8 @@ export function handleExplain(
 }
 
 /**
- * The key of a body. It must be active, because requests with other keys are rejected before the
- * rules.
+ * The key that the body names. It must be active: requests with other keys are rejected before any
+ * rule is asked.
  */
 function readKey(
   state: DaemonState,

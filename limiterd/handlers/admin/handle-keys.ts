@@ -94,7 +94,7 @@ function issue(
       param: "user_path",
     });
   if (definition.value.labels.length > 0 && within !== "/")
-    return ports.fail(standsAbove("labels", within, "budgets of labels aren't in any path"));
+    return ports.fail(notSettableFailure("labels", within, "budgets of labels aren't in any path"));
   if (definition.value.role !== null && isImported(redacted))
     return ports.fail(invalid("role is for keys that Sluice generates", "role"));
   if (
@@ -142,7 +142,7 @@ function issue(
 }
 
 /** A field of keys that a role for a subtree can't choose. */
-function standsAbove(field: string, within: string, why: string): Failure {
+function notSettableFailure(field: string, within: string, why: string): Failure {
   const message = `${field} can't be set by a role for ${within}: ${why}`;
   return { ...plainFailure(403, "permission_error", message), param: field };
 }
@@ -151,18 +151,21 @@ function tooManyKeys(count: number): Failure {
   return invalid(`no key can be issued: there are ${count}, the most allowed`);
 }
 
-/** A key as lists show it. */
+/** The key with this number, as lists show it. */
 function keyItem({ keys }: DaemonState, number: number, nowMs: number): KeyItem {
   return listedKey(keys.byNumber(number)!, nowMs);
 }
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { keys, cluster } = state;
-  const { unused_seconds, expires_seconds, ...others } = isObject(body) ? body : {};
+  const { unused_seconds, expires_seconds, ...listFields } = isObject(body) ? body : {};
   const ages = checkedValue(parseAges({ unused_seconds, expires_seconds }), ports);
   const query =
     ages &&
-    checkedValue(parseListQuery(isObject(body) ? others : body, { status: keyStatuses }), ports);
+    checkedValue(
+      parseListQuery(isObject(body) ? listFields : body, { status: keyStatuses }),
+      ports,
+    );
   if (ages === null || query === null) return;
   const below = query.after === null ? keys.nextNumber : keyNumber(query.after);
   if (below === null)
@@ -175,7 +178,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     (key) =>
       isPathWithin(key.userPath ?? "/", query.userPath) &&
       (status === undefined || keyStatus(key, nowMs) === status) &&
-      isOfAges(key, ages, nowMs) &&
+      matchesAges(key, ages, nowMs) &&
       [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
   );
   const page = (listedKeys: readonly ManagedKey[]): ListedKeys => ({
@@ -189,16 +192,16 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const uses = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
   void uses.then((reported) => {
     keys.applyUses(reported);
-    // Another host may have used one of them.
-    ports.answer(page(items.filter((key) => isOfAges(key, ages, nowMs))));
+    // Another host may have used a key that seemed unused.
+    ports.answer(page(items.filter((key) => matchesAges(key, ages, nowMs))));
   });
 }
 
-/** Filters by time, in seconds; null: no filter. */
+/** Filters of the list by time, in seconds; null: no filter. */
 interface KeyAges {
-  /** Not used for this long, since its issue if it was never used. */
+  /** Keys that weren't used for this long; a key that was never used counts from its issue. */
   readonly unused_seconds: number | null;
-  /** Active, and to expire within this time. */
+  /** Active keys that expire within this time. */
   readonly expires_seconds: number | null;
 }
 
@@ -210,7 +213,7 @@ function parseAges(raw: { readonly [N in keyof KeyAges]: unknown }): Checked<Key
   return good({ unused_seconds, expires_seconds } as KeyAges);
 }
 
-function isOfAges(
+function matchesAges(
   key: ManagedKey,
   { unused_seconds: unused, expires_seconds: left }: KeyAges,
   nowMs: number,
@@ -224,7 +227,7 @@ function isOfAges(
   );
 }
 
-/** The former secrets keep working for the overlap; then only the new one does. */
+/** Gives a key a new secret. The former secrets keep working for the overlap. */
 function rotate(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,
@@ -247,14 +250,17 @@ function rotate(
     const key = findKey(state, fields, within);
     if (key === undefined) return failOperation(ports, unknownKey(fields));
     if (models !== undefined && within !== "/")
-      return failOperation(ports, standsAbove("models", within, `the models of ${key.id} stay`));
+      return failOperation(
+        ports,
+        notSettableFailure("models", within, `the models of ${key.id} stay`),
+      );
     if (key.role !== null && models !== undefined)
       return failOperation(
         ports,
         invalid(`models is for keys that call models, and ${key.id} has a role`, "models"),
       );
-    const unfit = rotationFlaw(key, overlapSeconds, nowMs);
-    if (unfit !== null) return failOperation(ports, unfit);
+    const flaw = rotationFlaw(key, overlapSeconds, nowMs);
+    if (flaw !== null) return failOperation(ports, flaw);
     if (writer.failing !== null)
       return failOperation(ports, lostSecretFailure("no key is rotated", writer.failing));
     const rotated = rotatedKey(key, { hash, redacted }, untilMs, nowMs);
@@ -263,7 +269,10 @@ function rotate(
   });
 }
 
-/** A new secret is refused while the store fails: it could be lost with its change. */
+/**
+ * Why no new secret is made while the store fails: the change could be lost, and the secret with
+ * it.
+ */
 function lostSecretFailure(subject: string, failing: Error): Failure {
   return failure(
     "limiter_unavailable",
@@ -271,7 +280,7 @@ function lostSecretFailure(subject: string, failing: Error): Failure {
   );
 }
 
-/** Deactivating a key again is no error. */
+/** Deactivates a key; deactivating it again is no error. */
 function deactivate(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,
@@ -314,8 +323,8 @@ function changeKey(
 }
 
 /**
- * The key with the `id` or `key_hash` of a body, unless it is deleted, or isn't in the subtree of
- * who asks.
+ * The key with the `id` or `key_hash` of a body; undefined if it is deleted or outside the subtree
+ * `within`.
  */
 export function findKey(
   { keys }: DaemonState,
@@ -331,7 +340,10 @@ export function findKey(
   return key?.deletedAtMs === null && isPathWithin(key.userPath ?? "/", within) ? key : undefined;
 }
 
-/** The 404 for keys. The given id is repeated only if it looks like one: it could be a secret. */
+/**
+ * The 404 for keys. The message repeats the given id only if it looks like an id: it could be a
+ * secret.
+ */
 export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
   const problem =
     typeof id === "string" && keyNumber(id) !== null
@@ -340,7 +352,7 @@ export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
   return { ...plainFailure(404, "not_found_error", problem), param: "id" };
 }
 
-/** A key as it is listed: without anything that authenticates. */
+/** A key as lists show it: without its secret and its hash. */
 function listedKey(key: ManagedKey, nowMs: number): KeyItem {
   const status = keyStatus(key, nowMs);
   return {

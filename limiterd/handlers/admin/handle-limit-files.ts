@@ -59,23 +59,23 @@ export function handleLimitFiles(
   if (file === null) return ports.fail(unknownFile);
   const then: AdminPorts = {
     ...ports,
-    // After a refusal the client starts again with another id.
+    // After a refusal the file is dropped: the client starts again with another id.
     fail(refusal) {
       limitFiles.drop(id);
       ports.fail(refusal);
     },
   };
-  const disabled = disabledOf(state, file);
+  const disabled = disabledFailure(state, file);
   if (disabled !== null) return then.fail(disabled);
-  // Right after a start, rules are still loaded in slices: loading all of them now would delay
+  // Right after a start, rules are still being loaded in slices: loading the rest now would delay
   // verdicts.
   book.ruleSet.whenRead(() => {
     if (op === "limits.plan") void answerPlan(state, { file, fields }, nowMs, then);
-    else void carryOut(state, { file, fields }, nowMs, then);
+    else void applyPlan(state, { file, fields }, nowMs, then);
   });
 }
 
-/** The body: {after?}. The only list with the hashes of keys. */
+/** The body: {after?}. No other list has the hashes of keys. */
 function listKeys(
   { keys }: DaemonState,
   { after }: Readonly<Record<string, unknown>>,
@@ -102,7 +102,7 @@ interface FileRequest {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-function disabledOf(state: DaemonState, { rules, budgets }: HeldLimitFile): Failure | null {
+function disabledFailure(state: DaemonState, { rules, budgets }: HeldLimitFile): Failure | null {
   const { rateLimitsEnabled, budgetsEnabled } = state.settings;
   if (rules !== null && !rateLimitsEnabled) return rulesDisabledFailure(state);
   if (budgets === null) return null;
@@ -137,13 +137,14 @@ async function answerPlan(
     next: end < changes.length ? String(end) : null,
     server_time: formatMillis(nowMs),
   };
-  // A plan that won't be applied isn't kept.
+  // The plan of a dry run won't be applied.
   if (answer.next === null && dryRun === true) state.limitFiles.drop(id);
   ports.answer(answer);
 }
 
 /**
- * Starts again if rules or budgets change meanwhile; after several attempts it runs in one turn.
+ * Makes a plan in slices. If rules or budgets change meanwhile, it starts again; after several
+ * attempts it runs in one turn.
  */
 async function planInSlices(
   state: DaemonState,
@@ -189,8 +190,11 @@ function prepareAtOnce(
   return { plan, definitions: runAtOnce(definitionsOf(state, plan, nowMs)) };
 }
 
-/** Applies a plan. The body: {id, revision}. Fails if the plan would be different now. */
-async function carryOut(
+/**
+ * Applies a plan. The body: {id, revision}. Fails if the same file would change something else by
+ * now.
+ */
+async function applyPlan(
   state: DaemonState,
   { file, fields }: FileRequest,
   nowMs: number,
@@ -215,13 +219,13 @@ async function carryOut(
   // The store is being closed: a change would be lost.
   if (state.stopping) return;
   makeChange(state, nowMs, then, () => {
-    const now = isCurrent(state, file, prepared.plan)
+    const current = isCurrent(state, file, prepared.plan)
       ? prepared
       : prepareAtOnce(state, file, plan, nowMs);
-    if (now.plan.revision !== plan.revision) return failOperation(ports, outdatedFailure);
-    const refusal = plan.counts.locked > 0 ? lockedKeyFailure(plan) : noRoom(state, plan);
+    if (current.plan.revision !== plan.revision) return failOperation(ports, outdatedFailure);
+    const refusal = plan.counts.locked > 0 ? lockedKeyFailure(plan) : boundFailure(state, plan);
     if (refusal !== null) return failOperation(ports, refusal);
-    return { definitions: now.definitions, answer: () => ({}) };
+    return { definitions: current.definitions, answer: () => ({}) };
   });
 }
 
@@ -232,8 +236,8 @@ function tooManySharedFailure(count: number): Failure {
   );
 }
 
-/** The bounds of what one key or one denial would have to keep, too. */
-function noRoom(
+/** Why the new keys or denied JWTs of a plan would exceed a bound; null if they fit. */
+function boundFailure(
   { keys, denials, writer }: DaemonState,
   plan: Pick<HeldPlan, "keys" | "denials">,
 ): Failure | null {

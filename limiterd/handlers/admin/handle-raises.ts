@@ -1,7 +1,7 @@
 /**
  * The admin operations that raise a rule or a budget for a time, and end a raise early
- * (docs/limit-options.md). A raise of a path without a rule of its own raises that child of the
- * template above it.
+ * (docs/limit-options.md). If a path has no rule of its own, a raise of the path raises its child
+ * in the template above it.
  */
 import { raisesPerLimitMax } from "../../../shared/bounds.js";
 import type { Checked } from "../../../shared/checked.js";
@@ -41,13 +41,13 @@ interface Raising<K extends LimitKey<string>> {
   find(key: K): Raisable | null;
   unknown(key: K, above: string | null): Failure;
   nameOf(key: K): string;
-  /** The values that the limit has, by their fields: as declared, and now. */
+  /** The limit's values: as declared, and now with raises. */
   valuesOf(limit: Raisable, child: string, nowMs: number): readonly Value[];
 }
 
 interface Value {
   readonly field: string;
-  /** What a raise asks for; null: it isn't raised. */
+  /** The value in a raise; null if the raise leaves it alone. */
   readonly raisedTo: (values: RaisedValues) => number | null;
   /** Null: the rule has no such cap. */
   readonly declared: number | null;
@@ -67,18 +67,21 @@ function ruleRaising({ book }: DaemonState): Raising<RuleKey> {
         {
           field: "max_requests",
           raisedTo: ({ maxRequests }) => maxRequests,
-          ...both(definition.maxRequests, now.maxRequests),
+          ...declaredAndNow(definition.maxRequests, now.maxRequests),
         },
         {
           field: "max_tokens",
           raisedTo: ({ maxTokens }) => maxTokens,
-          ...both(definition.maxTokens, now.maxTokens),
+          ...declaredAndNow(definition.maxTokens, now.maxTokens),
         },
         ...cappedMeasures.map(
           (measure): Value => ({
             field: `max_${measure}`,
             raisedTo: ({ measureCaps }) => measureCaps?.[measure] ?? null,
-            ...both(definition.measureCaps?.[measure] ?? null, now.measureCaps?.[measure] ?? null),
+            ...declaredAndNow(
+              definition.measureCaps?.[measure] ?? null,
+              now.measureCaps?.[measure] ?? null,
+            ),
           }),
         ),
       ];
@@ -95,12 +98,21 @@ function budgetRaising({ budgets }: DaemonState): Raising<BudgetKey> {
     valuesOf({ id, raises }, child, nowMs) {
       const { amountUsd } = budgets.budgets.get(id)!.definition;
       const now = raisedAmount(amountUsd, raises ?? [], child, nowMs);
-      return [{ field: "amount", raisedTo: (values) => values.amountUsd, ...both(amountUsd, now) }];
+      return [
+        {
+          field: "amount",
+          raisedTo: (values) => values.amountUsd,
+          ...declaredAndNow(amountUsd, now),
+        },
+      ];
     },
   };
 }
 
-function both(declared: number | null, now: number | null): Pick<Value, "declared" | "now"> {
+function declaredAndNow(
+  declared: number | null,
+  now: number | null,
+): Pick<Value, "declared" | "now"> {
   return { declared, now };
 }
 
@@ -140,7 +152,7 @@ export function endBudgetRaise(
   end(state, budgetRaising(state), parseRaiseEnd(budgetGrammar, body), { nowMs, ports });
 }
 
-interface At {
+interface AdminContext {
   readonly nowMs: number;
   readonly ports: AdminPorts;
 }
@@ -149,7 +161,7 @@ function raise<S extends string>(
   state: DaemonState,
   raising: Raising<LimitKey<S>>,
   checked: Checked<RaiseRequest<S>>,
-  { nowMs, ports }: At,
+  { nowMs, ports }: AdminContext,
 ): void {
   const raiseRequest = checkedValue(checked, ports);
   if (raiseRequest === null) return;
@@ -162,15 +174,15 @@ function raise<S extends string>(
     if (above !== null) return failOperation(ports, above);
     const problem = problemOf(raising, raiseRequest, raisable, nowMs);
     if (problem !== null) return failOperation(ports, problem);
-    const others = activeRaises(limit.raises, nowMs).filter((other) => other.child !== child);
-    if (others.length >= raisesPerLimitMax)
+    const kept = activeRaises(limit.raises, nowMs).filter((former) => former.child !== child);
+    if (kept.length >= raisesPerLimitMax)
       return failOperation(
         ports,
         invalid(`the ${raising.nameOf(key)} has ${raisesPerLimitMax} raises already`, "subject"),
       );
     const newRaise: Raise = { ...values, child, fromMs: nowMs, untilMs: nowMs + forMs };
     return {
-      definitions: [raisesDefinition(raising.kind, limit.id, [...others, newRaise])],
+      definitions: [raisesDefinition(raising.kind, limit.id, [...kept, newRaise])],
       answer: () => {
         state.onRaise({ event: "raised", kind: raising.kind, limit, raise: newRaise });
         return { until: formatMillis(newRaise.untilMs) };
@@ -183,7 +195,7 @@ function end<S extends string>(
   state: DaemonState,
   raising: Raising<LimitKey<S>>,
   checked: Checked<{ readonly key: LimitKey<S>; readonly by: string }>,
-  { nowMs, ports }: At,
+  { nowMs, ports }: AdminContext,
 ): void {
   const ending = checkedValue(checked, ports);
   if (ending === null) return;

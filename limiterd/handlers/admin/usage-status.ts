@@ -23,7 +23,7 @@ import type { DaemonState } from "../../state.js";
 import { usageOf } from "../../usage/reports/usage-totals.js";
 import type { UsageWindow } from "../../usage/usage-query.js";
 
-/** Who asks, beside the path. */
+/** What else is known of the caller beside the path. */
 export interface StatusAsker {
   /** The key whose labels' budgets are also listed; empty for a caller without a managed key. */
   readonly keyId: string;
@@ -31,7 +31,7 @@ export interface StatusAsker {
   readonly session: string;
 }
 
-/** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */
+/** The status as a plain object that messages can carry. Rejects with `StoreUnreadableError`. */
 export async function usageStatus(
   state: DaemonState,
   window: UsageWindow,
@@ -43,7 +43,7 @@ export async function usageStatus(
   const { book, settings, shares } = state;
   if (shares !== null && settings.rateLimitsEnabled)
     await shares.refresh(book.copyAllOnPath(userPath, nowMs));
-  // Reads the counters now, before the sums, which take several turns.
+  // Reads the counters before the sums, whose reading takes several turns.
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   const labels = state.labelsOf(keyId);
   const caller = { userPath, session };

@@ -10,8 +10,8 @@ export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent):
 }
 
 /**
- * Announces that the first rule or budget was made, or that the last one was deleted; `before` is
- * what `isLimited` was before a change.
+ * Announces that the first rule or budget was made, or the last one deleted. `before`: `isLimited`
+ * before the change.
  */
 export function announceIfLimitedChanged(state: DaemonState, before: boolean): void {
   const value = isLimited(state);
@@ -19,8 +19,8 @@ export function announceIfLimitedChanged(state: DaemonState, before: boolean): v
 }
 
 /**
- * Notes that a commit has failed, or with null that one has succeeded again. Announces it to the
- * proxies and returns true if failures begin, change their reason, or end.
+ * Notes that a commit has failed, or that one has succeeded (null). If failures begin, end or
+ * change their reason, announces that to the proxies and returns true.
  */
 export function noteStoreState(
   state: Pick<DaemonState, "counts" | "peers" | "storeFailing">,
@@ -34,7 +34,10 @@ export function noteStoreState(
   return true;
 }
 
-/** Notes that the engine can't be reached, or with null that it can again. */
+/**
+ * Notes why the engine can't be reached, or that it can (null), and announces a change to the
+ * proxies.
+ */
 export function noteClusterState(
   state: Pick<DaemonState, "peers" | "clusterFailing">,
   value: string | null,

@@ -1,4 +1,4 @@
-/** Definitions of budgets and of their periods, and how they are applied. */
+/** Makes and applies the definitions of budgets and of their periods. */
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import { type BudgetDefinition, type BudgetKey, budgetId } from "../../../shared/domain/budget.js";
 import { anchorsFromStored, type ResetAnchors } from "../../../shared/domain/reset-anchors.js";
@@ -92,7 +92,7 @@ function putBudget(
   return null;
 }
 
-/** The effects of a budget that was made, edited or replaced. */
+/** Notes the changes that follow from a budget that was made, edited or replaced. */
 function noteBudget(
   { settings, onInert }: DaemonState,
   { budget, isNew }: { readonly budget: Budget; readonly isNew: boolean },
@@ -117,11 +117,11 @@ function putBackBudget(
   existing: Budget | undefined,
   applying: Applying,
 ): boolean {
-  const theirs = existing?.source === "manual" ? state.declared.budgets.find(existing.id) : null;
-  if (theirs === null) return false;
+  const declared = existing?.source === "manual" ? state.declared.budgets.find(existing.id) : null;
+  if (declared === null) return false;
   const { nowMs } = applying;
-  const put = state.budgets.put(theirs.definition, { source: "config", nowMs });
-  put.budget.declaredAt = theirs.at;
+  const put = state.budgets.put(declared.definition, { source: "config", nowMs });
+  put.budget.declaredAt = declared.at;
   noteBudget(state, put, existing, applying);
   return true;
 }
@@ -148,13 +148,15 @@ export function applyBudgetReset(
   if (!isMoment(atMs)) return "it is no reset of a budget";
   const budget = budgets.budgets.get(id);
   if (budget === undefined) return null;
-  // Accounts that were written before are reset when they are read.
+  // Stored accounts apply the reset when they are read.
   budgets.reset(budget, atMs);
   changes.push(resetChange(budget, atMs), budgetChange(budget));
   return null;
 }
 
-/** Applies anchors. Budgets whose running period gets new bounds look up its cost. */
+/**
+ * Applies reset anchors. Budgets whose running period gets new bounds look up what was spent in it.
+ */
 export function applySettings(
   { budgets: book }: DaemonState,
   { key, value }: Definition,

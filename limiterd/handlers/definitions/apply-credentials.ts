@@ -1,4 +1,4 @@
-/** Definitions of managed keys and of denied JWTs, and how they are applied. */
+/** Makes and applies the definitions of managed keys and of denied JWTs. */
 import { type JwtName, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import { type Definition, definitionOf } from "../../cluster/definitions/definition.js";
 import {

@@ -1,7 +1,7 @@
 /**
- * Applies definitions to memory, to the store in one commit, and announces them to the proxies.
- * This is the only place where the definitions of admin operations take effect, from this host or
- * another.
+ * Applies definitions to memory, writes them to the store in one commit, and announces their
+ * effects to the proxies. All definitions of admin operations, of this host or another, take effect
+ * only here.
  */
 
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
@@ -38,27 +38,27 @@ const kindsInFiles: ReadonlySet<Definition["kind"]> = new Set([
 /** The result of applying definitions to memory. */
 interface AppliedDefinitions {
   /**
-   * Resolves with null once they are in the store, or with the error that prevents it, as
-   * `Writer.tryWrite`.
+   * Resolves with null once the definitions are in the store, or with the error that prevents it,
+   * like `Writer.tryWrite`.
    */
   readonly written: Promise<Error | null>;
   /**
-   * Resolves once verdicts count everything that budgets must look up because of this and earlier
-   * calls. Writing the look-ups and removing stale accounts happen later.
+   * Resolves once verdicts count all spend that budgets must look up because of this call and
+   * earlier ones. What was found is written, and stale accounts are removed, only later.
    */
   readonly followed: Promise<unknown>;
   /** The definitions that were skipped, each with what is wrong with it. */
   readonly flaws: readonly { readonly definition: Definition; readonly flaw: string }[];
 }
 
-/** `also`: changes in the same commit. */
+/** `also`: further changes for the same commit. */
 export function applyDefinitions(
   state: DaemonState,
   definitions: readonly Definition[],
   nowMs: number,
   also: readonly Change[] = [],
 ): AppliedDefinitions {
-  const before = situation(state);
+  const before = announcedFacts(state);
   const applying: Applying = {
     nowMs,
     // Everything settled until now is in the batch that closes here.
@@ -80,14 +80,13 @@ export function applyDefinitions(
     if (flaw !== null) flaws.push({ definition, flaw });
   }
   if (definitions.some(({ kind }) => kindsInFiles.has(kind))) state.limitFiles.limitsVersion++;
-  announceSituation(state, before, applying);
+  announceChangedFacts(state, before, applying);
   if (hasWaiters(state)) state.waiters.definitionsChanged();
   return { ...write(state, applying, { definitions, also }), flaws };
 }
 
 /**
- * Queues the changes for the store, and the removals and look-ups that follow for accounts of
- * budgets.
+ * Queues the changes for the store, then the removal of stale accounts and the look-ups of budgets.
  */
 function write(
   state: DaemonState,
@@ -99,18 +98,18 @@ function write(
   // The changes that mark budgets as incomplete come first: if the process ends before the new
   // anchors are written, the backfill after the restart uses the former ones.
   const all = [...incomplete.map(budgetChange), ...changes];
-  // The note on all rules, which a start reads, is in the commit of their changes.
+  // The note on all rules, which a start reads, must be in the same commit as their changes.
   const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");
   const together = [...all, ...(hasRules ? [noteOfRules(state)] : []), ...also];
-  // One commit, so that after a crash the store has all of one file of limits or nothing of it.
+  // One commit, so that after a crash the store has all of a limit file or nothing of it.
   const written =
     hasRules || definitions.some(({ kind }) => kindsInFiles.has(kind))
       ? writer.tryWrite(together)
       : tryWriteSlices(writer, together);
   if (stale.length === 0 && backfill === null) return { written, followed: Promise.resolve() };
   const before = state.accountsWritten;
-  // Accounts that a crash leaves in the store are dropped at the next start or replaced by the
-  // backfill.
+  // If a crash leaves stale accounts in the store, the next start drops them, or its backfill
+  // replaces them.
   const removed = removeSpends(state, allOf(stale));
   const ended = removed.then(() => backfill?.finish().catch(state.onUnreadable));
   state.accountsWritten = Promise.all([before, ended]);
@@ -148,8 +147,8 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
   }
 }
 
-/** The facts that are announced to proxies. */
-interface Situation {
+/** The facts of all limits that proxies must know. */
+interface AnnouncedFacts {
   readonly limited: boolean;
   readonly hard: boolean;
   readonly sessions: boolean;
@@ -160,7 +159,7 @@ interface Situation {
   readonly importedKeysExist: boolean;
 }
 
-function situation(state: DaemonState): Situation {
+function announcedFacts(state: DaemonState): AnnouncedFacts {
   const { settings, budgets, inertRules, keys } = state;
   return {
     limited: isLimited(state),
@@ -174,13 +173,13 @@ function situation(state: DaemonState): Situation {
   };
 }
 
-function announceSituation(
+function announceChangedFacts(
   state: DaemonState,
-  before: Situation,
+  before: AnnouncedFacts,
   { denied, allowed }: Applying,
 ): void {
   const { hard, sessions, loops, inertRules, inertBudgets, keys, importedKeysExist } =
-    situation(state);
+    announcedFacts(state);
   announceIfLimitedChanged(state, before.limited);
   if (hard !== before.hard) announce(state, { kind: "event", name: "hard_limits", value: hard });
   if (sessions !== before.sessions)

@@ -1,7 +1,7 @@
 /**
- * Definitions of raises, how they are applied and restored, and how they end. All raises of a rule
- * or budget are one definition: table `settings`, key `rule_raises` or `budget_raises` and the id,
- * with the value of `raisesToStored`.
+ * Makes, applies, restores and ends raises. All raises of a rule or budget are one definition. In
+ * the store it is in the table `settings`, under the key `rule_raises` or `budget_raises` and the
+ * id, with the value of `raisesToStored`.
  */
 import {
   type Raise,
@@ -46,7 +46,10 @@ export function applyRaises(
   return null;
 }
 
-/** The deletions of raises of rules and budgets that these definitions delete or make again. */
+/**
+ * The deletions of the raises that these definitions end, because they delete the raised rule or
+ * budget or make another one in its place.
+ */
 export function endedBy(
   state: Books & Pick<DaemonState, "declared">,
   definitions: readonly Definition[],
@@ -55,16 +58,16 @@ export function endedBy(
   if (book.raised.size === 0 && budgets.raisedBudgets.size === 0) return [];
   return definitions.flatMap(({ kind, key, value }) => {
     if (kind !== "rules" && kind !== "budgets") return [];
-    const ofKind = kind === "rules" ? "rule_raises" : "budget_raises";
-    const limit = limitOf(state, ofKind, key);
+    const raiseKind = kind === "rules" ? "rule_raises" : "budget_raises";
+    const limit = limitOf(state, raiseKind, key);
     if (limit === undefined || limit.raises === null) return [];
     const fromStored = kind === "rules" ? ruleFromStored : budgetFromStored;
     const stored = value === null ? null : fromStored(value);
-    // A reversion puts back the configuration's definition, not the one that it carries.
-    const ofConfig = kind === "rules" ? declared.rules : declared.budgets;
-    const theirs = stored?.source === "config" ? ofConfig.find(key) : stored;
-    const perChild = theirs?.definition.perChild;
-    return perChild === limit.definition.perChild ? [] : [raisesDefinition(ofKind, key, [])];
+    // A reversion restores the configuration's definition, not the one in its value.
+    const inConfig = kind === "rules" ? declared.rules : declared.budgets;
+    const replacement = stored?.source === "config" ? inConfig.find(key) : stored;
+    const perChild = replacement?.definition.perChild;
+    return perChild === limit.definition.perChild ? [] : [raisesDefinition(raiseKind, key, [])];
   });
 }
 
@@ -83,7 +86,10 @@ export function dropRaises(
     changes.push(raisesChange(kind, before.id, []));
 }
 
-/** Restores the raises of the store. Returns changes that remove those of former rules. */
+/**
+ * Restores the stored raises. Returns changes that remove raises of rules and budgets that don't
+ * exist any more.
+ */
 export function restoreRaises(store: Store, state: Books, nowMs: number): readonly Change[] {
   const changes: Change[] = [];
   for (const { key, value } of store.entries("settings")) {
@@ -107,9 +113,9 @@ export function allRaises({ book, budgets }: Books): readonly Definition[] {
 }
 
 /**
- * Removes raises that have ended. Verdicts need no removal: each reads the time. Call it once a
- * second; a raise that was removed doesn't apply again if the clock is set back. Shared rules keep
- * theirs for `sharedGraceMs` longer.
+ * Removes raises that have ended; call it once a second. Verdicts don't depend on it, because each
+ * compares the time, but a removed raise doesn't apply again if the clock is set back. Rules that
+ * hosts share keep their raises for `sharedGraceMs` longer.
  */
 export function endRaises(state: DaemonState, nowMs: number): void {
   const { book, budgets, writer } = state;
@@ -128,7 +134,10 @@ export function endRaises(state: DaemonState, nowMs: number): void {
   if (changes.length > 0) void writer.tryWrite(changes);
 }
 
-/** Hosts that share a rule go by the engine's clock, which may be behind this host's. */
+/**
+ * For hosts that share a rule, the engine's clock decides when a raise ends. It may be behind this
+ * host's.
+ */
 const sharedGraceMs = 60_000;
 
 function graceMs({ shares = null }: Raisable): number {
@@ -146,16 +155,19 @@ export function isRaisesKey(key: string | number): boolean {
 }
 
 function splitKey(key: string): readonly [RaiseKind | null, string] {
-  const at = key.indexOf("\n");
-  const kind = key.slice(0, at);
-  return [kind === "rule_raises" || kind === "budget_raises" ? kind : null, key.slice(at + 1)];
+  const separator = key.indexOf("\n");
+  const kind = key.slice(0, separator);
+  return [
+    kind === "rule_raises" || kind === "budget_raises" ? kind : null,
+    key.slice(separator + 1),
+  ];
 }
 
 function limitOf({ book, budgets }: Books, kind: RaiseKind, id: string): Raisable | undefined {
   return kind === "rule_raises" ? book.ruleSet.get(id) : budgets.budgets.get(id);
 }
 
-/** Gives a rule or budget the raises that it keeps of these, and returns them. */
+/** Gives a rule or budget those of the raises that can apply to it, and returns them. */
 function putRaises(
   state: Books,
   { kind, id }: { readonly kind: RaiseKind; readonly id: string },

@@ -1,4 +1,4 @@
-/** Definitions of rules, and how they are applied. */
+/** Makes and applies the definitions of rules. */
 import { inertRule } from "../../../shared/config/inert-rule.js";
 import { type RuleDefinition, type RuleKey, ruleId } from "../../../shared/domain/rule.js";
 import { allRules, type Definition, definitionOf } from "../../cluster/definitions/definition.js";
@@ -52,7 +52,7 @@ export function ruleReset(key: string, nowMs: number): Definition {
   return { kind: "rule_resets", key, value: [nowMs] };
 }
 
-/** The definitions that make a shadow rule the enforced one, with its windows. */
+/** The definitions that enforce a shadow rule; it keeps its windows. */
 export function ruleEnforcement(
   shadow: RuleKey,
   definition: RuleDefinition,
@@ -88,7 +88,8 @@ function putRule(
   const stored = ruleFromStored(value);
   if (stored === null || ruleId(stored.definition) !== id) return "it is no rule";
   if (stored.source === "config") {
-    // Another host's configuration has the rule. If this one's doesn't, the rule is removed.
+    // Another host has reverted the rule to its configuration. If this host's configuration doesn't
+    // have the rule, the rule is removed.
     if (!putBackRule(state, id, applying)) removeRule(state, id, applying);
     return null;
   }
@@ -103,8 +104,8 @@ function putRule(
 }
 
 /**
- * The shadow rule of this key if the same change deletes it: the written rule goes on with its
- * windows.
+ * The shadow rule with this rule's key if the same change deletes it: then the change enforces it,
+ * and the enforced rule takes over its windows.
  */
 function enforcedShadow(
   { book }: DaemonState,
@@ -117,15 +118,19 @@ function enforcedShadow(
   return shadow?.definition.perChild === definition.perChild ? shadow : null;
 }
 
-/** The effects of a rule that was made or edited. */
-function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to: Applying): void {
+/** Notes the changes that follow from a rule that was made or edited. */
+function noteRule(
+  { settings, inertRules, onInert }: DaemonState,
+  rule: Rule,
+  applying: Applying,
+): void {
   const inert = settings.inertReason(rule.definition);
   if (inert === null) inertRules.delete(rule.id);
   else {
     inertRules.add(rule.id);
     onInert(inertRule(rule.definition, inert));
   }
-  to.changes.push(ruleChange(rule));
+  applying.changes.push(ruleChange(rule));
 }
 
 /**
@@ -134,16 +139,16 @@ function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to
  */
 function putBackRule(state: DaemonState, id: string, applying: Applying): boolean {
   const { book, declared } = state;
-  const theirs = book.ruleSet.get(id)?.source === "manual" ? declared.rules.find(id) : null;
-  if (theirs === null) return false;
+  const inConfig = book.ruleSet.get(id)?.source === "manual" ? declared.rules.find(id) : null;
+  if (inConfig === null) return false;
   const { nowMs, lsn } = applying;
-  const rule = book.put(theirs.definition, { source: "config", nowMs, lsn });
-  rule.declaredAt = theirs.at;
+  const rule = book.put(inConfig.definition, { source: "config", nowMs, lsn });
+  rule.declaredAt = inConfig.at;
   noteRule(state, rule, applying);
   return true;
 }
 
-function removeRule(state: DaemonState, id: string, to: Applying): void {
+function removeRule(state: DaemonState, id: string, applying: Applying): void {
   const { book, configured, declared, inertRules } = state;
   const existing = book.ruleSet.get(id);
   if (existing === undefined) return;
@@ -151,7 +156,7 @@ function removeRule(state: DaemonState, id: string, to: Applying): void {
   book.delete(definition);
   inertRules.delete(id);
   if (configured.applied !== "" && declared.rules.find(id) !== null) configured.applied = "";
-  for (const change of ruleRemovals(existing)) to.changes.push(change);
+  for (const change of ruleRemovals(existing)) applying.changes.push(change);
 }
 
 /** Applies a reset; a rule that doesn't exist has nothing to reset. */
@@ -162,7 +167,7 @@ export function applyRuleReset(
 ): null {
   if (value === null) return null;
   if (id === allRules) {
-    // One number in the store for all rules: windows up to it are stale.
+    // The store has one lsn for all rules: windows up to it are stale.
     book.resetAll(lsn);
     changes.push(resetAllChange(lsn));
     return null;
@@ -175,7 +180,7 @@ export function applyRuleReset(
   return null;
 }
 
-/** The note for the next start on the rules as they are now. */
+/** The change that notes the present rules for the next start. */
 export function noteOfRules({ book, configured, epochs }: DaemonState): Change {
   const { startLsn } = epochs;
   return rulesNoteChange(book.ruleSet, { startLsn, configured: configured.applied });

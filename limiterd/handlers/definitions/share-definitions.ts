@@ -1,6 +1,6 @@
 /**
- * Shares the definitions of a daemon with other hosts: decides when to ask the engine, and collects
- * this host's own definitions when it joins.
+ * Shares this daemon's definitions with the other hosts: decides when to ask the engine for
+ * changes, and collects the definitions that this host brings along when it joins.
  */
 
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
@@ -51,11 +51,13 @@ export interface SharingLog extends DefinitionsLog {
   refused(reason: string): void;
 }
 
-/** How often it asks the engine for changes whose announcement didn't arrive, in ms. */
+/**
+ * How often the host asks the engine for changes, in case their announcement didn't arrive, in ms.
+ */
 const refreshMs = 1000;
-/** How long deletions are remembered. */
+/** How long the engine remembers deletions. */
 const deletedDays = 30;
-/** How often it removes old deletions, in ms. */
+/** How often the host removes old deletions from the engine, in ms. */
 const trimMs = 10 * 60_000;
 
 /** Begins to share definitions; returns a function that stops it. */
@@ -112,8 +114,8 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
 }
 
 /**
- * The definitions that this host has made alone. Rules and budgets of its configuration stay its
- * own and aren't included.
+ * The definitions that were made on this host. Rules and budgets of its configuration aren't
+ * shared.
  */
 function ownDefinitions({ book, budgets, keys, denials }: DaemonState): OwnDefinition[] {
   const own: OwnDefinition[] = [];

@@ -1,5 +1,5 @@
 /**
- * Files of limits that arrive in pieces. Each piece is checked when it arrives; nothing applies
+ * Limit files, which arrive in pieces. Each piece is checked when it arrives; nothing is applied
  * before the file is complete. The files are only in memory.
  */
 
@@ -35,7 +35,7 @@ import type { LimitChangeItem, LimitCounts } from "../../../shared/limit-files/l
 import type { DenialChange, KeyChange } from "./plan-credentials.js";
 import type { LimitChange, PlanOptions } from "./plan-limits.js";
 
-/** A section of a file, by what identifies its entries. */
+/** A section of a file: its entries by their ids. */
 type Section<D> = Map<string, D>;
 
 /** The last plan of a file. */
@@ -44,7 +44,9 @@ export interface HeldPlan {
   readonly changes: readonly LimitChangeItem[];
   readonly counts: LimitCounts;
   readonly revision: string;
-  /** The version of the rules and budgets, and the number of pieces, from which it was made. */
+  /**
+   * The version of the limits, and the number of pieces of the file, from which the plan was made.
+   */
   readonly madeOf: { readonly limitsVersion: number; readonly part: number };
   /** The changes in the form in which they are applied. */
   readonly rules: readonly LimitChange<RuleDefinition>[];
@@ -70,7 +72,9 @@ interface PlanContext {
 }
 
 export class HeldLimitFiles {
-  /** Grows with each change of what files have; an earlier plan may be outdated then. */
+  /**
+   * Grows with each change of rules, budgets, keys or denied JWTs, which may outdate earlier plans.
+   */
   limitsVersion = 0;
   /** The least recently used file is first. */
   readonly #files = new Map<string, HeldLimitFile>();
@@ -92,7 +96,7 @@ export class HeldLimitFiles {
     if (part === 0) this.#begin(id);
     const file = this.find(id);
     if (file === null || file.part < part) return { ok: false, failure: unknownFile };
-    // The piece was added before and its answer was lost.
+    // The piece was added before, but its answer was lost.
     if (part < file.part) return good(file);
     const problem =
       addRules(file, rules, entitled) ??
@@ -215,19 +219,19 @@ function addAll<D>(
 ): Failure | null {
   if (!Array.isArray(list)) return invalid(`${field} must be a list`, field);
   for (const entry of list) {
-    const at = `${field}[${section.size}]`;
-    if (!isObject(entry)) return invalid(`${at} must be an object, not ${show(entry)}`, at);
+    const place = `${field}[${section.size}]`;
+    if (!isObject(entry)) return invalid(`${place} must be an object, not ${show(entry)}`, place);
     const parsed = parse(entry);
     if (!parsed.ok) {
       const { message, param } = parsed.failure;
       return {
         ...parsed.failure,
-        message: `${at}: ${message}`,
-        param: param === null ? at : `${at}.${param}`,
+        message: `${place}: ${message}`,
+        param: param === null ? place : `${place}.${param}`,
       };
     }
     const id = idOf(parsed.value);
-    if (section.has(id)) return invalid(`${at}: ${nameOf(parsed.value)} is there twice`, at);
+    if (section.has(id)) return invalid(`${place}: ${nameOf(parsed.value)} is there twice`, place);
     section.set(id, parsed.value);
   }
   return null;

@@ -1,7 +1,7 @@
 /**
- * The fields of a write beside the rule or budget itself (docs/reference/admin-api.md): `replaces`
- * in the body of a PUT names the one that the written one replaces; `revert` in the body of a
- * DELETE reverts a manually edited one to the configuration's.
+ * Reads the fields of a write beside the rule or budget itself (docs/reference/admin-api.md). In
+ * the body of a PUT, `replaces` names the rule or budget that the written one replaces. In the body
+ * of a DELETE, `revert` restores the configuration's definition of a manually edited one.
  */
 import { type Checked, good, isObject } from "../../../shared/checked.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../../shared/domain/limit-key.js";
@@ -10,7 +10,7 @@ import { invalid } from "../../../shared/error-code.js";
 interface Move<S extends string> {
   /** The body without its `replaces`. */
   readonly body: unknown;
-  /** Null: it replaces no other. */
+  /** Null if the written one replaces no other. */
   readonly replaced: LimitKey<S> | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Plans the changes that make managed keys and denied JWTs equal to a file. Pure. Keys that no
- * longer open anything, and keys of administration, are no part of it.
+ * Plans the changes that make managed keys and denied JWTs equal to a limit file. Pure. Files have
+ * neither keys that aren't active any more nor keys with a role in the admin API.
  */
 import { type JwtDenial, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import {
@@ -38,16 +38,16 @@ export interface DenialChange {
 interface PlannedChanges<C> {
   readonly changes: readonly C[];
   readonly unchanged: number;
-  /** The number that aren't in the file and stay. */
+  /** The number of keys or denied JWTs that the file doesn't name and that stay. */
   readonly kept: number;
 }
 
-/** Whether a file of limits has this key: it calls models, and works. */
+/** Whether limit files have this key: it is active, and calls models. */
 export function isInFiles(key: ManagedKey, nowMs: number): boolean {
   return key.role === null && key.deletedAtMs === null && keyStatus(key, nowMs) === "active";
 }
 
-/** `wanted`: by hash. */
+/** `fileKeys`: the keys of the file, by hash. */
 export function* planKeys(
   keys: KeyRing,
   fileKeys: ReadonlyMap<string, FileKey>,
@@ -56,7 +56,7 @@ export function* planKeys(
   const changes: KeyChange[] = [];
   for (const after of fileKeys.values()) {
     const existing = keys.find(after.hash);
-    // An expired key that isn't known opens nothing, as the file says.
+    // An expired key needn't be added.
     if (existing === undefined && !isOver(after, nowMs))
       changes.push({ action: "add", number: null, before: null, after, lock: null });
     if (existing !== undefined) {

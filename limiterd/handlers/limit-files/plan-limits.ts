@@ -45,13 +45,13 @@ interface KindPlan<D> {
   /** In the order of lists. */
   readonly changes: readonly LimitChange<D>[];
   readonly unchanged: number;
-  /** The number of manual ones that aren't in the file and stay. */
+  /** The number of manual rules or budgets that the file doesn't name and that stay. */
   readonly kept: number;
 }
 
 /**
- * `wanted` has unique ids. If the existing rules or budgets change between the turns, the plan is
- * invalid and must be made again.
+ * `definitions`: those of the file, with unique ids. If the existing rules or budgets change
+ * between two slices of the work, the plan is invalid and must be made again.
  */
 export function* planLimits<D>(
   { idOf, isSame, compare }: LimitKind<D>,
@@ -85,10 +85,10 @@ export function* planLimits<D>(
   changes.sort((a, b) => compare((a.before ?? a.after)!, (b.before ?? b.after)!));
   return { changes, unchanged, kept: keptCount };
 
-  /** Null if it is as in the file. */
-  function actionOn({ source }: Present<D>, isAsWanted: boolean): LimitAction | null {
+  /** Null if nothing must be done. */
+  function actionOn({ source }: Present<D>, isAsInFile: boolean): LimitAction | null {
     if (source === "config" && takeOver) return "take_over";
-    if (isAsWanted) return null;
+    if (isAsInFile) return null;
     return source === "config" ? "locked" : "change";
   }
 }

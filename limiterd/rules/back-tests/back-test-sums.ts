@@ -1,5 +1,6 @@
 /**
- * The result of a back-test so far: how many requests were refused, why, when, and of which paths.
+ * The result of a back-test so far: how many requests the rule would have refused, why, when, and
+ * of which paths.
  */
 import type { BackTestReport, RefusedFor, RuleCaps } from "../../../shared/api/rule-item.js";
 import { costUsd } from "../../../shared/domain/money.js";
@@ -43,7 +44,10 @@ export class BackTestSums {
   #wentOn = 0;
   #firstMs: number | null = null;
   #lastMs: number | null = null;
-  /** The highest count of requests, including the request itself, and of tokens and measures. */
+  /**
+   * The highest count of requests so far, including the judged request; below, those of tokens and
+   * measures.
+   */
   #mostRequests = 0;
   readonly #most: Record<"tokens" | Measure, number> = {
     tokens: 0,
@@ -60,13 +64,13 @@ export class BackTestSums {
   /** Adds a judged request; `breach` is null if the rule would have admitted it. */
   add({ userPath }: PastRequest, breach: Breach | null, nowMs: number): void {
     const day = dayOf(nowMs);
-    const ofDay = this.#days.get(day) ?? { requests: 0, refused: 0 };
-    this.#days.set(day, ofDay);
+    const daySums = this.#days.get(day) ?? { requests: 0, refused: 0 };
+    this.#days.set(day, daySums);
     this.#requests++;
-    ofDay.requests++;
+    daySums.requests++;
     if (breach === null) return;
     this.#refused++;
-    ofDay.refused++;
+    daySums.refused++;
     // Only rules are tested.
     const dimension = breach.dimension as RuleDimension;
     this.#refusedFor[dimension] = (this.#refusedFor[dimension] ?? 0) + 1;
@@ -78,12 +82,12 @@ export class BackTestSums {
       this.#paths.set(path, (existing ?? 0) + 1);
   }
 
-  /** Adds a request that met the exhausted rule, which didn't refuse it. */
+  /** Adds a request that the exhausted rule would have let pass, because it is lenient. */
   addWentOn(): void {
     this.#wentOn++;
   }
 
-  /** Notes the counts of the rule, judged without caps; they include the request already. */
+  /** Notes the counts of the rule without caps; they already include the request. */
   addUse(counters: readonly Counter[], nowMs: number): void {
     for (const { rule, window, inFlight } of counters) {
       const { periodMs, measure } = rule;

@@ -1,6 +1,6 @@
 /**
- * One back-test: reads the records of a time range, some with each call, and replays them. Its
- * report is the result so far.
+ * One back-test: each call reads and replays some records of a time range. The report is the result
+ * so far.
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
@@ -16,7 +16,10 @@ import type { UsageRecord } from "../../usage/usage-records.js";
 import { Replay } from "./replay.js";
 import type { PastRequest, RuleNames } from "./replayed-rule.js";
 
-/** How long before the range requests may start that are still in flight when it begins, in ms. */
+/**
+ * How long before the range the replay begins, in ms, so that it knows the requests in flight at
+ * the range's start.
+ */
 const slotsWarmMs = 3_600_000;
 
 /** The rule to test, and the time range. */
@@ -43,7 +46,7 @@ export class BackTest {
   readonly #tokenWeights: TokenWeights | null;
   readonly #fromMs: number;
   readonly #toMs: number;
-  /** Requests that started earlier don't matter. */
+  /** Where the replay begins: requests that started earlier don't matter. */
   readonly #warmFromMs: number;
   readonly #ranges: readonly RecordKeys[];
   #nextKey: number;
@@ -120,7 +123,7 @@ export class BackTest {
     }
   }
 
-  /** Adds a record, except a cache hit, to which no rule applied. */
+  /** Adds a record to the replay. No rule applies to cache hits. */
   #take(record: UsageRecord): void {
     if (record.cacheHit) return;
     const request = pastRequest(record, this.#tokenWeights);
@@ -156,7 +159,7 @@ export class BackTest {
   }
 }
 
-/** The endpoints of submissions, which hold no slot, as in records. */
+/** The endpoints of submissions, as records have them; submissions hold no slot. */
 const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/batches"]);
 
 /** A request as its record has it. `tokenWeights`: for a rule without weights of its own. */

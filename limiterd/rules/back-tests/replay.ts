@@ -1,11 +1,11 @@
 /**
- * Replays past requests in the order of their events against a proposed rule, to find those that it
- * would have refused. The tokens and slots of a refused request don't count, because an enforced
- * rule would have prevented the request. The same rule, refusing nothing, counts all requests; its
- * highest counts give the lowest caps that refuse nothing.
+ * Replays past requests against a proposed rule, in the order of their starts and ends, to find
+ * those that it would have refused. Tokens and slots of a refused request don't count: an enforced
+ * rule would have prevented the request. A second copy of the rule without caps counts all
+ * requests; its highest counts give the lowest caps that refuse nothing.
  *
- * Records are in the order in which requests ended. They are buffered until enough later ones are
- * known that no earlier start is likely.
+ * Records are in the order in which requests ended. They are buffered until so many later records
+ * are known that an earlier start is unlikely.
  */
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
@@ -30,8 +30,10 @@ interface Running {
 
 export class Replay {
   readonly sums: BackTestSums;
+  /** Requests that weren't judged, because later ones had already been replayed. */
   late = 0;
   readonly #rule: ReplayedRule;
+  /** The rule without caps. */
   readonly #free: ReplayedRule;
   readonly #definition: RuleDefinition;
   readonly #fromMs: number;
@@ -44,9 +46,14 @@ export class Replay {
   constructor(definition: RuleDefinition, names: RuleNames, options: ReplayOptions) {
     const { fromMs } = options;
     this.#definition = definition;
-    const at = { nowMs: fromMs, tokensEnforced: true };
-    this.#rule = new ReplayedRule(asReplayed(definition), names, at);
-    this.#free = new ReplayedRule(withoutCaps(definition), names, { ...at, tokensEnforced: false });
+    this.#rule = new ReplayedRule(asReplayed(definition), names, {
+      nowMs: fromMs,
+      tokensEnforced: true,
+    });
+    this.#free = new ReplayedRule(withoutCaps(definition), names, {
+      nowMs: fromMs,
+      tokensEnforced: false,
+    });
     this.#fromMs = fromMs;
     this.#heldMax = options.heldMax ?? heldMax;
     this.sums = new BackTestSums(definition);
@@ -80,14 +87,14 @@ export class Replay {
     const freeCounters = this.#free.admit(request, startMs).counters ?? [];
     this.#ends.add(Math.max(request.endMs, startMs), { request, counters, freeCounters });
     if (startMs < this.#fromMs) return;
-    const goesOn = breach !== null && (counters !== null || this.#sendsOn(breach));
-    if (goesOn) this.sums.addWentOn();
-    this.sums.add(request, goesOn ? null : breach, startMs);
+    const passesAnyway = breach !== null && (counters !== null || this.#usesOtherModel(breach));
+    if (passesAnyway) this.sums.addWentOn();
+    this.sums.add(request, passesAnyway ? null : breach, startMs);
     this.sums.addUse(freeCounters, startMs);
   }
 
   /** Whether the request goes to another model, which this rule doesn't count. */
-  #sendsOn({ dimension }: Breach): boolean {
+  #usesOtherModel({ dimension }: Breach): boolean {
     const { onExhausted } = this.#definition;
     return typeof onExhausted === "object" && dimension !== "children" && dimension !== "banned";
   }
@@ -101,8 +108,8 @@ export class Replay {
   }
 
   /**
-   * Counts a request without a judgement in the windows in which it began and ended, as far as
-   * these still count.
+   * Counts a late request, or a part of one, without judging it, in the windows of its start and
+   * end that still count.
    */
   #count(request: PastRequest): void {
     const isLate = request.kind !== "part";
@@ -122,8 +129,8 @@ export class Replay {
 }
 
 /**
- * The rule as it is replayed. One for all models counts a request that goes on with another model;
- * one for some models, a model or a provider doesn't.
+ * The rule as it is replayed, if it sends requests to another model when it is exhausted. A rule
+ * for all models still counts such a request; one for some models, a model or a provider doesn't.
  */
 function asReplayed(definition: RuleDefinition): RuleDefinition {
   const { scope, models, onExhausted } = definition;
@@ -132,7 +139,10 @@ function asReplayed(definition: RuleDefinition): RuleDefinition {
   return { ...definition, onExhausted: isForAll ? "warn" : undefined };
 }
 
-/** Without the cap on requests. All other caps refuse nothing, because tokens aren't enforced. */
+/**
+ * The rule without the cap on requests. Its other caps refuse nothing, because tokens aren't
+ * enforced.
+ */
 function withoutCaps(definition: RuleDefinition): RuleDefinition {
   return { ...definition, maxRequests: Number.MAX_SAFE_INTEGER, onExhausted: undefined };
 }
@@ -163,14 +173,14 @@ export class TimeQueue<T> {
   add(atMs: number, item: T): void {
     const heap = this.#heap;
     const entry = { atMs, number: this.#added++, item };
-    let at = heap.length;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
+    let index = heap.length;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       if (!isBefore(entry, heap[parent]!)) break;
-      heap[at] = heap[parent]!;
-      at = parent;
+      heap[index] = heap[parent]!;
+      index = parent;
     }
-    heap[at] = entry;
+    heap[index] = entry;
   }
 
   /** Removes and returns the first event; undefined if the queue is empty. */
@@ -181,16 +191,16 @@ export class TimeQueue<T> {
     if (first === undefined || last === undefined) return undefined;
     const { length } = heap;
     if (length === 0) return first.item;
-    let at = 0;
+    let index = 0;
     for (;;) {
-      let child = 2 * at + 1;
+      let child = 2 * index + 1;
       if (child >= length) break;
       if (child + 1 < length && isBefore(heap[child + 1]!, heap[child]!)) child++;
       if (!isBefore(heap[child]!, last)) break;
-      heap[at] = heap[child]!;
-      at = child;
+      heap[index] = heap[child]!;
+      index = child;
     }
-    heap[at] = last;
+    heap[index] = last;
     return first.item;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One rule with counters of its own that judges past requests, with the same functions as the
+ * One rule with its own counters that judges past requests. It uses the same functions as the
  * daemon's rules, so that a back-test can't differ from an admission. It writes nothing to the
  * store.
  */
@@ -13,7 +13,7 @@ import type { Counter } from "../../counters/counter.js";
 import { admit } from "../admit.js";
 import { charge, type Use } from "../charge.js";
 import { RuleBook } from "../rule-book.js";
-import { release } from "../slots.js";
+import { freeSlots } from "../slots.js";
 
 /** How names of children and models are resolved, as for the daemon's own rules. */
 export interface RuleNames {
@@ -53,7 +53,9 @@ export class ReplayedRule {
 
   readonly #tokensEnforced: boolean;
 
-  /** Without `tokensEnforced`, it counts tokens and cost, and refuses nothing for them. */
+  /**
+   * If `tokensEnforced` is false, it counts tokens and cost, but refuses nothing because of them.
+   */
   constructor(
     definition: RuleDefinition,
     { hashKey, providers }: RuleNames,
@@ -92,7 +94,7 @@ export class ReplayedRule {
   /** Ends an admitted request: frees its slots and charges its tokens. */
   end(request: PastRequest, counters: readonly Counter[], nowMs: number): void {
     if (request.kind === "submission") return this.count(request, 0, nowMs);
-    release(counters);
+    freeSlots(counters);
     const { endMs: atMs, tokens, use } = request;
     this.#charge(counters, { atMs, requests: 0, tokens, ...(use && { use }) }, nowMs);
     this.#book.reclaim();
@@ -110,7 +112,7 @@ export class ReplayedRule {
     this.#book.reclaim();
   }
 
-  /** Whether the rule, which counts attempts at targets, covers this one. */
+  /** Whether the rule covers this target; for rules that count attempts at targets. */
   isOf(target: Target, userPath: string): boolean {
     return this.#book.copyTarget(target, userPath, 0).length > 0;
   }

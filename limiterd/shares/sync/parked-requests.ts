@@ -36,7 +36,10 @@ export class ParkedRequests {
     return this.#parked.size >= parkedMax;
   }
 
-  /** Parks a request. If it is the one that is being judged again, keeps its time and round. */
+  /**
+   * Parks a request. One that is parked again while it is judged keeps its time, and begins its
+   * next round.
+   */
   park(awaited: Iterable<Awaited>, monoMs: number, judgeAgain: JudgeAgain): void {
     const unique = [...new Set(awaited)];
     const parked = {
@@ -49,9 +52,9 @@ export class ParkedRequests {
     this.#parked.add(parked);
     for (const share of unique) {
       share.waiting++;
-      const others = this.#next.get(share);
-      if (others === undefined) this.#next.set(share, [parked]);
-      else others.push(parked);
+      const sameShare = this.#next.get(share);
+      if (sameShare === undefined) this.#next.set(share, [parked]);
+      else sameShare.push(parked);
     }
   }
 
@@ -81,7 +84,7 @@ export class ParkedRequests {
     for (const parked of ready) this.#judge(parked, monoMs);
   }
 
-  /** Judges the requests whose time is up, or all. */
+  /** Judges the requests whose time is up, or all requests. */
   expire(monoMs: number, all = false): void {
     for (const parked of [...this.#parked])
       if (all || monoMs - parked.atMonoMs >= parkedMs) this.#judge(parked, monoMs, true);

@@ -1,6 +1,6 @@
 /**
- * Reports all counters with counts on this host to the engine, including those without a share: all
- * rules after the engine has lost its data, or one rule that was host-only.
+ * Reports this host's counts again to the engine, of all counters, also of those without a share:
+ * for all rules after the engine has lost its data, or for a rule that was host-only.
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import { Turns } from "../../../shared/long-lists.js";
@@ -32,7 +32,7 @@ export async function restateBook(
   }
 }
 
-/** Children as copies. */
+/** The counters of rules and of their parts; those of children are copies. */
 function* counters(book: RuleBook, rules: Iterable<Rule>): Generator<Counter> {
   for (const stale of rules) {
     const rule = book.fresh(stale);

@@ -1,4 +1,4 @@
-/** Puts the counters of a rule book under the limits that all hosts share. */
+/** Connects the counters of a rule book with the limits that all hosts share. */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { Rule } from "../../counters/counter.js";
 import { rollWindow } from "../../counters/window.js";

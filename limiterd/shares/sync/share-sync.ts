@@ -35,7 +35,7 @@ export interface SyncPorts {
    * shared.
    */
   ownCounts(share: Share): OwnCounts | null;
-  /** Whether proxies haven't reported yet what their requests hold, after a restart. */
+  /** Whether, after a restart, proxies haven't reported yet what their requests hold. */
   isRestoring(): boolean;
   /** A number that grows with each reset of the rule. */
   generationOf(rule: Rule): number;
@@ -136,8 +136,8 @@ export class ShareSync {
   }
 
   /**
-   * For lists: resolves once these counters show the current counts of all hosts, if they are
-   * shared and the engine answers. Reports nothing to the engine and gets no units.
+   * For lists: makes these counters show the current counts of all hosts, if they are shared and
+   * the engine answers. Reports nothing to the engine, and asks for no units.
    */
   refresh(counters: Iterable<Counter>): Promise<void> {
     for (const { rule, child, window } of counters) rule.shares?.of(child, window).look();
@@ -162,7 +162,7 @@ export class ShareSync {
     this.enter();
     for (const [i, share] of shares.entries()) {
       const totals = answers[i]!;
-      // 0: the engine hasn't answered for this counter.
+      // At 0 the engine has no answer for this counter.
       if (totals.nowMs > 0) share.seen(totals, { sentMonoMs, receivedMonoMs: this.turn.monoMs });
     }
   }
@@ -175,8 +175,8 @@ export class ShareSync {
   }
 
   /**
-   * Parks a request until the shares that its judgement lacked are answered. False if too many
-   * wait.
+   * Parks a request until the engine has answered about the shares that its judgement lacked. False
+   * if too many requests wait.
    */
   park(judgeAgain: JudgeAgain): boolean {
     if (this.#parked.isFull) {
@@ -191,7 +191,10 @@ export class ShareSync {
     return true;
   }
 
-  /** Counts a refusal while the engine is away; its shares are due once the engine is back. */
+  /**
+   * Counts a refusal that is due to the absence of the engine; asks about its shares once the
+   * engine is back.
+   */
   refusedAway(): void {
     this.counts.refusedAway++;
     for (const share of this.turn.lacking) share.ask();
@@ -203,8 +206,8 @@ export class ShareSync {
   }
 
   /**
-   * Call when such questions have ended: judges the requests that waited for them. Others may wait
-   * for the next ones: asks for these.
+   * Call when questions about claims have ended. Judges the requests that waited for them, and asks
+   * again if further requests wait.
    */
   claimsAnswered(claims: readonly Awaited[]): void {
     if (this.#stopped || claims.length === 0) return;
@@ -239,23 +242,23 @@ export class ShareSync {
     this.#parked.drop();
     const questions: SyncQuestion[] = [];
     for (const share of this.#live) {
-      const asks = share.canAsk && share.owes;
+      const asks = share.canAsk && share.mustReport;
       const own = asks ? this.#ports.ownCounts(share) : null;
       if (own !== null) questions.push(share.question(own, ++this.#seq, true));
     }
     if (questions.length > 0) await this.#ports.shared.sync(questions).catch(() => {});
   }
 
-  /** Finds the shares that are due, and drops those that are no longer used. */
+  /** Collects the shares that are due, asks about them, and drops unused shares. */
   #look(): void {
     const { monoMs, away } = this.turn;
     const all = ++this.#looks % looksPerRound === 0;
     for (const share of this.#live) {
-      if (share.dueMonoMs <= monoMs || (all && share.goesAlong)) this.#due.add(share);
+      if (share.dueMonoMs <= monoMs || (all && share.joinsRound)) this.#due.add(share);
       else if (share.isForgettable) this.#forget(share);
     }
     if (all && this.#due.size > 0)
-      for (const share of this.#live) if (share.mayGoAlong) this.#due.add(share);
+      for (const share of this.#live) if (share.mayJoinRound) this.#due.add(share);
     if (!away || monoMs - this.#triedMonoMs >= retryMs) this.#ask();
     if (this.#live.size > 0 || this.#due.size > 0) this.#lookLater.begin();
   }
@@ -276,8 +279,8 @@ export class ShareSync {
 
   #ask(): void {
     const batch: SentQuestion[] = [];
-    // Questions to a server that may not answer are sent apart, so that they don't delay the
-    // others.
+    // Questions to a server that may not answer are sent separately, so that they don't delay the
+    // other questions.
     const doubtful: SentQuestion[] = [];
     for (const share of this.#due) {
       if (batch.length >= questionsPerBatch) {
@@ -287,7 +290,8 @@ export class ShareSync {
       }
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
       if (!share.canAsk || share.wouldGrantNothing) continue;
-      // A report without what running requests hold would leave it to other hosts.
+      // After a restart, a report that lacks what running requests hold would let other hosts use
+      // it.
       if (isHardCap(share.rule) && this.#ports.isRestoring()) continue;
       this.#due.delete(share);
       const own = this.#ports.ownCounts(share);
@@ -386,7 +390,7 @@ interface SharesOfRulePorts {
   hasRoom(): boolean;
 }
 
-/** The shares of one rule: of its own counter, or of those of its children that are in use. */
+/** The shares of one rule: that of its own counter, or those of its children in use. */
 class SharesOfRule implements RuleShares {
   readonly #ports: SharesOfRulePorts;
   readonly #byChild = new Map<string, Share>();

@@ -34,7 +34,7 @@ t.test("what is older than two hours no longer counts", async (t) => {
   const recent = new RecentSpend();
   recent.begin(startMs);
   const team = account();
-  const paceAt = (minutes: number) => recent.paceOf(team, startMs + minutes * minute);
+  const paceAt = (minutes: number) => recent.recentPace(team, startMs + minutes * minute);
   recent.add(team, usd, startMs + minute);
   t.same(paceAt(30), { usd: 1, seconds: 1800 });
   recent.add(team, 2 * usd, startMs + 31 * minute);
@@ -48,10 +48,10 @@ t.test("what is older than two hours no longer counts", async (t) => {
 
 t.test("an account without spend has a pace of 0 since the start", async (t) => {
   const recent = new RecentSpend();
-  t.equal(recent.paceOf(account(), startMs), null, "nothing is known before the start");
+  t.equal(recent.recentPace(account(), startMs), null, "nothing is known before the start");
   recent.begin(startMs);
-  t.equal(recent.paceOf(account(), startMs), null);
-  t.same(recent.paceOf(account(), startMs + 45 * minute), { usd: 0, seconds: 2700 });
+  t.equal(recent.recentPace(account(), startMs), null);
+  t.same(recent.recentPace(account(), startMs + 45 * minute), { usd: 0, seconds: 2700 });
 });
 
 t.test("an estimate that is taken back leaves the sum, and a cost of null isn't one", async (t) => {
@@ -60,7 +60,7 @@ t.test("an estimate that is taken back leaves the sum, and a cost of null isn't 
   recent.add(team, 3 * usd, startMs);
   recent.add(team, null, startMs);
   recent.add(team, -2 * usd, startMs + 10 * minute);
-  t.equal(recent.paceOf(team, startMs + 20 * minute)!.usd, 1);
+  t.equal(recent.recentPace(team, startMs + 20 * minute)!.usd, 1);
 });
 
 t.test("a clock that is set back loses nothing and ends nothing", async (t) => {
@@ -68,8 +68,8 @@ t.test("a clock that is set back loses nothing and ends nothing", async (t) => {
   const team = account();
   recent.add(team, usd, startMs);
   recent.add(team, usd, startMs - 30 * minute);
-  t.equal(recent.paceOf(team, startMs - 30 * minute), null);
-  t.equal(recent.paceOf(team, startMs + 10 * minute)!.usd, 2);
+  t.equal(recent.recentPace(team, startMs - 30 * minute), null);
+  t.equal(recent.recentPace(team, startMs + 10 * minute)!.usd, 2);
 });
 
 t.test("beyond the bound, the first account loses its sums, and its pace is unknown", async (t) => {
@@ -78,9 +78,9 @@ t.test("beyond the bound, the first account loses its sums, and its pace is unkn
   recent.begin(startMs);
   for (const each of [a, b]) recent.add(each, usd, startMs + minute);
   recent.add(c, usd, startMs + 60 * minute);
-  t.equal(recent.paceOf(a, startMs + 60 * minute), null);
-  t.match(recent.paceOf(a, startMs + 70 * minute), { usd: 0, seconds: 600 });
-  t.match(recent.paceOf(b, startMs + 70 * minute), { usd: 1, seconds: 4200 });
+  t.equal(recent.recentPace(a, startMs + 60 * minute), null);
+  t.match(recent.recentPace(a, startMs + 70 * minute), { usd: 0, seconds: 600 });
+  t.match(recent.recentPace(b, startMs + 70 * minute), { usd: 1, seconds: 4200 });
   t.same([...recent.active(startMs + 70 * minute)], [b, c]);
   t.same([...recent.active(startMs + 150 * minute)], [c]);
   t.equal(b.recent, null);

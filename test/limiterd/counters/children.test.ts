@@ -10,7 +10,7 @@ import { Counter } from "../../../limiterd/counters/counter.js";
 import { newWindow } from "../../../limiterd/counters/window.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { hold, release } from "../../../limiterd/rules/slots.js";
+import { freeSlots, takeSlots } from "../../../limiterd/rules/slots.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { bookOf, matchKept, rule } from "../book-of.js";
 import { childNames } from "./child-names.js";
@@ -73,7 +73,7 @@ t.test(
             }
             case "hold": {
               const { counter, known } = met(one.name);
-              hold([counter]);
+              takeSlots([counter]);
               held.push({ counter, version: book.version });
               known.inFlight++;
               break;
@@ -87,7 +87,7 @@ t.test(
                 count(counter, model.get(counter.child)!);
               if (one.kind === "charge") break;
               held = held.filter((other) => other !== lease);
-              release([counter]);
+              freeSlots([counter]);
               model.get(counter.child)!.inFlight--;
               break;
             }
@@ -146,10 +146,10 @@ t.test("a counter that nothing holds is checked in with the next reclaim", async
   const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
   const added = matchKept(book, "/users/a", now)[0]!;
   t.equal(children.isCheckedOut(added), true);
-  hold([added]);
+  takeSlots([added]);
   book.reclaim();
   t.equal(children.isCheckedOut(added), true, "it has a request in flight");
-  release([added]);
+  freeSlots([added]);
   book.reclaim();
   t.equal(children.isCheckedOut(added), false);
   const read = children.get("a")!;

@@ -23,19 +23,19 @@ class Slots {
       wantMs: 10_000,
       running: (name) => this.running.filter((one) => one.name === name).length,
       held: () => 0,
-      inRequests: () => false,
+      countsRequests: () => false,
     });
     for (const { name } of tenants) this.served.set(name, 0);
   }
 
   joins(name: string): void {
-    this.cap.returns(name, 0);
-    this.cap.asked(name, 0, false);
-    this.cap.joins(name);
+    this.cap.dropCredit(name, 0);
+    this.cap.noteRequest(name, 0);
+    this.cap.startWaiting(name);
   }
 
   start(name: string, cost: number): void {
-    this.cap.admitted(name);
+    this.cap.noteAdmitted(name);
     this.running.push({ name, cost });
   }
 
@@ -86,7 +86,7 @@ t.test("the weighted service of children that always wait differs by a constant"
         for (let step = 0; step < 400; step++) {
           // Work conservation: a child waits, so no slot stays free.
           while (all.running.length < slots) {
-            const [next] = all.cap.inOrder();
+            const [next] = all.cap.waitingInOrder();
             const { costMax } = tenants.find(({ name }) => name === next)!;
             all.start(next!, 1 + draw(costMax));
           }
@@ -116,7 +116,7 @@ t.test("Jain's index of the tokens is at least 0.99 at request sizes of 1:100", 
   for (const { name } of tenants) all.joins(name);
   for (let step = 0; step < 20_000; step++) {
     while (all.running.length < 4) {
-      const [next] = all.cap.inOrder();
+      const [next] = all.cap.waitingInOrder();
       all.start(next!, tenants.find(({ name }) => name === next)!.costMax);
     }
     all.end(step % all.running.length);
@@ -133,7 +133,7 @@ t.test("a child that comes back from idle has neither credit nor debt", async (t
   const all = new Slots(tenants, {});
   all.joins("back");
   all.start("back", 10);
-  all.cap.leaves("back");
+  all.cap.stopWaiting("back");
   all.end(0);
   all.joins("busy");
   for (let i = 0; i < 100; i++) {
@@ -143,7 +143,7 @@ t.test("a child that comes back from idle has neither credit nor debt", async (t
   all.joins("back");
   const before = all.served.get("back")!;
   for (let i = 0; i < 20; i++) {
-    all.start([...all.cap.inOrder()][0]!, 10);
+    all.start([...all.cap.waitingInOrder()][0]!, 10);
     all.end(0);
   }
   const gained = all.served.get("back")! - before;
@@ -154,18 +154,18 @@ t.test("a child that was served while none waited has no debt", async (t) => {
   const tenants = ["alone", "back"].map((name) => ({ name, weight: 1, costMax: 10 }));
   const all = new Slots(tenants, {});
   all.joins("back");
-  all.cap.leaves("back");
+  all.cap.stopWaiting("back");
   all.joins("alone");
   for (let i = 0; i < 100; i++) {
     all.start("alone", 10);
     all.end(0);
   }
-  all.cap.leaves("alone");
+  all.cap.stopWaiting("alone");
   all.joins("back");
   all.joins("alone");
   const before = all.served.get("alone")!;
   for (let i = 0; i < 20; i++) {
-    all.start([...all.cap.inOrder()][0]!, 10);
+    all.start([...all.cap.waitingInOrder()][0]!, 10);
     all.end(0);
   }
   const gained = all.served.get("alone")! - before;
@@ -176,7 +176,7 @@ t.test("a child that always has a request running, and none waiting, gets no cre
   const tenants = ["busy", "steady"].map((name) => ({ name, weight: 1, costMax: 10 }));
   const all = new Slots(tenants, {});
   all.joins("steady");
-  all.cap.leaves("steady");
+  all.cap.stopWaiting("steady");
   all.start("steady", 10);
   all.joins("busy");
   for (let i = 0; i < 100; i++) {
@@ -186,7 +186,7 @@ t.test("a child that always has a request running, and none waiting, gets no cre
   all.joins("steady");
   const before = all.served.get("steady")!;
   for (let i = 0; i < 20; i++) {
-    all.start([...all.cap.inOrder()][0]!, 10);
+    all.start([...all.cap.waitingInOrder()][0]!, 10);
     all.end(0);
   }
   const gained = all.served.get("steady")! - before;
@@ -198,9 +198,9 @@ t.test("a higher priority comes first, and the lower ones get their minimum", as
   const children = { a: { priority: 2 }, b: { priority: 1 } };
   const all = new Slots(tenants, { min_share: 0.1, children });
   for (const { name } of tenants) all.joins(name);
-  t.equal([...all.cap.inOrder()][0], "a");
+  t.equal([...all.cap.waitingInOrder()][0], "a");
   for (let i = 0; i < 1000; i++) {
-    all.start([...all.cap.inOrder()][0]!, 10);
+    all.start([...all.cap.waitingInOrder()][0]!, 10);
     all.end(0);
   }
   const [a, b, c] = ["a", "b", "c"].map((name) => all.served.get(name)!);
@@ -213,7 +213,7 @@ t.test("entitlements add up to the cap, and none is below its floor", async () =
     weight: fc.constantFrom(0.001, 0.5, 1, 3, 1000),
     floor: fc.constantFrom(0, 0, 0.05, 0.1),
     priority: fc.constantFrom(-1, 0, 0, 1),
-    isShort: fc.boolean(),
+    wantsMore: fc.boolean(),
   });
   fc.assert(
     fc.property(
@@ -223,7 +223,7 @@ t.test("entitlements add up to the cap, and none is below its floor", async () =
         const contenders = drawn.map((each, i) => ({
           ...each,
           name: `c${i}`,
-          isShort: i === 0 || each.isShort,
+          wantsMore: i === 0 || each.wantsMore,
         }));
         const parts = entitlements(cap, contenders, 0.05);
         const sum = parts.reduce((all, part) => all + part, 0);
@@ -241,27 +241,27 @@ t.test("the division: floors while they are wanted, weights after a refusal", as
     wantMs: 60_000,
     running: () => 0,
     held: () => 0,
-    inRequests: () => true,
+    countsRequests: () => true,
   });
-  t.equal(cap.divide("b", { cap: 100, waits: false }, 0), null, "a hasn't asked");
-  cap.asked("a", 0, false);
-  t.strictSame(cap.divide("b", { cap: 100, waits: false }, 0), {
+  t.equal(cap.divide("b", { cap: 100, request: "new" }, 0), null, "a hasn't asked");
+  cap.noteRequest("a", 0);
+  t.strictSame(cap.divide("b", { cap: 100, request: "new" }, 0), {
     floor: 0,
-    own: 0,
+    part: 0,
     claims: [{ name: "a", floor: 20, claimed: 20 }],
   });
   t.equal(
-    cap.divide("b", { cap: 100, waits: false }, 60_000),
+    cap.divide("b", { cap: 100, request: "new" }, 60_000),
     null,
     "a wants nothing after a window",
   );
-  cap.asked("a", 1000, true);
-  t.strictSame(cap.divide("b", { cap: 100, waits: false }, 1000), {
+  cap.noteRefusal("a", 1000);
+  t.strictSame(cap.divide("b", { cap: 100, request: "new" }, 1000), {
     floor: 0,
-    own: 25,
+    part: 25,
     claims: [{ name: "a", floor: 20, claimed: 75 }],
   });
-  t.equal(cap.divide("a", { cap: 100, waits: false }, 1000), null, "b hasn't asked");
+  t.equal(cap.divide("a", { cap: 100, request: "new" }, 1000), null, "b hasn't asked");
 });
 
 t.test("more children than are remembered have no claims", async (t) => {
@@ -270,17 +270,17 @@ t.test("more children than are remembered have no claims", async (t) => {
     wantMs: 60_000,
     running: () => 0,
     held: () => 0,
-    inRequests: () => true,
+    countsRequests: () => true,
   });
-  const cap = caps.of("", 0)!;
-  for (let i = 0; i < 1100; i++) cap.asked(`c${i}`, 0, true);
-  t.equal(cap.divide("c5", { cap: 1100, waits: false }, 0)?.claims.length, 999);
-  cap.asked("new", 60_000, true);
+  const cap = caps.findOrMake("", 0)!;
+  for (let i = 0; i < 1100; i++) cap.noteRefusal(`c${i}`, 0);
+  t.equal(cap.divide("c5", { cap: 1100, request: "new" }, 0)?.claims.length, 999);
+  cap.noteRefusal("new", 60_000);
   t.equal(
-    cap.divide("other", { cap: 100, waits: false }, 60_000)?.claims.length,
+    cap.divide("other", { cap: 100, request: "new" }, 60_000)?.claims.length,
     1,
     "the others have left",
   );
   t.equal(caps.find("x"), undefined);
-  caps.counted("x/c", 1);
+  caps.addRequests("x/c", 1);
 });

@@ -1,6 +1,9 @@
 import t from "tap";
 import { Held } from "../../../limiterd/counters/held.js";
-import { chargeOrphans, orphansKeptMs } from "../../../limiterd/handlers/interrupted-requests.js";
+import {
+  chargeInterrupted,
+  interruptedKeptMs,
+} from "../../../limiterd/handlers/interrupted-requests.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
@@ -285,7 +288,7 @@ t.test("the smallest of several caps decides, and a child holds of its template"
   t.equal(begin(peer, 3, stream(1200), "/team/a"), "tokens 60");
   t.equal(held(), 139, "all or none");
   peer.close();
-  chargeOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
+  chargeInterrupted(daemon.state, daemon.nowMs + interruptedKeptMs);
   t.equal(held(), 0);
 });
 
@@ -300,9 +303,9 @@ t.test("a lost connection gives nothing back before its requests end", async (t)
     peer.close();
     t.equal(heldOf(daemon, rule), held);
     if (!isBack) {
-      chargeOrphans(daemon.state, daemon.nowMs + orphansKeptMs - 1);
+      chargeInterrupted(daemon.state, daemon.nowMs + interruptedKeptMs - 1);
       t.equal(heldOf(daemon, rule), held);
-      chargeOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
+      chargeInterrupted(daemon.state, daemon.nowMs + interruptedKeptMs);
       t.equal(heldOf(daemon, rule), 0, "the proxy has gone");
       continue;
     }
@@ -488,7 +491,7 @@ t.test("of a hard cap, children whose streams were cut get parts by weight", asy
   const [a, b] = ["a", "b"].map((child, i) => running(peer, 2 + i, stream(0), `/team/${child}`));
   // One of them is short, as if another request of it were.
   const { sharing } = [...daemon.state.book.shared][0]!.tenants!;
-  for (const child of ["a", "b"]) sharing!.of("")!.asked(child, daemon.nowMs, true);
+  for (const child of ["a", "b"]) sharing!.findOrMake("")!.noteRefusal(child, daemon.nowMs);
   for (const request of [b!, a!]) while (draw(request, request.allowance + 4096) === undefined);
   t.same([a!.allowance, b!.allowance], [6000 - 7, 2000 - 7], "a part of a smaller cap");
 });

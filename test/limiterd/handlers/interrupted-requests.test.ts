@@ -2,8 +2,8 @@ import t from "tap";
 import { Held } from "../../../limiterd/counters/held.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import {
-  chargeOrphans,
-  orphansKeptMs,
+  chargeInterrupted,
+  interruptedKeptMs,
   storeHolds,
 } from "../../../limiterd/handlers/interrupted-requests.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
@@ -98,9 +98,9 @@ const start = (store?: TestDaemon["store"], nowMs?: number): TestDaemon =>
   });
 
 /** So much time passes that a proxy that isn't back has ended. */
-function pass(daemon: TestDaemon, ms = orphansKeptMs): void {
+function pass(daemon: TestDaemon, ms = interruptedKeptMs): void {
   daemon.nowMs += ms;
-  chargeOrphans(daemon.state, daemon.nowMs);
+  chargeInterrupted(daemon.state, daemon.nowMs);
 }
 
 t.test("what a killed proxy's requests held is charged, as an estimate", async (t) => {
@@ -113,7 +113,7 @@ t.test("what a killed proxy's requests held is charged, as an estimate", async (
   daemon.nowMs += 3000;
   peer.close();
   const { nowMs } = daemon;
-  pass(daemon, orphansKeptMs - 1);
+  pass(daemon, interruptedKeptMs - 1);
   t.same([heldOf(daemon), counts(daemon, tokens).tokens], [held, 0], "it may come back");
   pass(daemon, 1);
   t.same([heldOf(daemon), counts(daemon, tokens).tokens], [0, held]);
@@ -240,7 +240,7 @@ t.test("what was held is charged if daemon and proxy are killed together", async
   const next = start(daemon.store.crash(), daemon.nowMs + 60_000);
   t.equal(heldOf(next), held, "new requests leave it");
   endReconnectGrace(next.state);
-  pass(next, orphansKeptMs - 1);
+  pass(next, interruptedKeptMs - 1);
   t.equal(counts(next, tokens).tokens, 30);
   pass(next, 1);
   t.same([heldOf(next), counts(next, tokens).tokens], [0, 30 + held]);
@@ -298,10 +298,10 @@ t.test("many requests of a killed proxy are stored and charged in slices", async
   const stored = [...daemon.store.entries("holds")];
   t.equal(stored.length, requests.length, "one that ended meanwhile isn't stored");
   peer.close();
-  daemon.nowMs += orphansKeptMs;
+  daemon.nowMs += interruptedKeptMs;
   const charged = [counts(daemon, tokens).tokens];
   for (let isMore = true; isMore; ) {
-    isMore = chargeOrphans(daemon.state, daemon.nowMs);
+    isMore = chargeInterrupted(daemon.state, daemon.nowMs);
     charged.push(counts(daemon, tokens).tokens);
   }
   const sizes = [0, 100, 200, 249].map((n) => 11 + heldBy(...requests.slice(0, n)));

@@ -3,7 +3,7 @@ import type { ListQuery } from "../../../limiterd/lists/list-query.js";
 import { listRules } from "../../../limiterd/lists/list-rules.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { hold } from "../../../limiterd/rules/slots.js";
+import { takeSlots } from "../../../limiterd/rules/slots.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
@@ -36,7 +36,7 @@ const list = (
 t.test("an item has the rule, its current counts and the bounds of its window", async (t) => {
   const book = bookOf([rule("user_path", "/team", 60, { requests: 10, tokens: 1000 })]);
   const [counter] = book.matchPath("/team/app", begin);
-  hold([counter!]);
+  takeSlots([counter!]);
   charge(book, [counter!], { atMs: begin + 30_500, requests: 4, tokens: 250 }, begin + 30_500);
   const item = {
     scope: "user_path",
@@ -164,7 +164,7 @@ t.test("fields are present only where they apply", async (t) => {
 t.test("a gauge lists what is in flight as used", async (t) => {
   const book = bookOf([rule("provider", "OpenAI", 0, { requests: 3 })]);
   const met = book.matchTarget({ provider: "openai", model: "a" }, "/", begin);
-  for (let i = 0; i < 4; i++) hold(met);
+  for (let i = 0; i < 4; i++) takeSlots(met);
   t.match(
     list(book, begin).rate_limits,
     exactly([
@@ -185,7 +185,7 @@ t.test("a gauge lists what is in flight as used", async (t) => {
 t.test("a template lists zeros, whatever its children count", async (t) => {
   const book = bookOf([rule("user_path", "/team", 60, { requests: 3, perChild: true })]);
   const met = book.matchPath("/team/app", begin);
-  hold(met);
+  takeSlots(met);
   charge(book, met, { atMs: begin, requests: 2, tokens: 5 }, begin);
   t.match(
     list(book, begin).rate_limits,

@@ -11,7 +11,7 @@ import {
 import { admit, readmit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { release } from "../../../limiterd/rules/slots.js";
+import { freeSlots } from "../../../limiterd/rules/slots.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { childNames } from "../counters/child-names.js";
@@ -238,7 +238,7 @@ t.test("an admission moves every matching window and gauge together, and no othe
   t.match(verdict, { kind: "admitted", target: 0 });
   t.same(requests(book), [1, 0, 0, 0, 1, 0, 0], "a gauge's window counts nothing");
   t.same(inFlight(book), [1, 0, 0, 1, 1, 0, 1]);
-  if (verdict.kind === "admitted") release(verdict.counters);
+  if (verdict.kind === "admitted") freeSlots(verdict.counters);
   t.same(inFlight(book), [0, 0, 0, 0, 0, 0, 0]);
 });
 
@@ -248,7 +248,7 @@ t.test("a gauge refuses at its cap and admits as soon as a slot is free", async 
   ask(book, 0);
   t.equal(outcome(ask(book, 0)), "user_path /team 0 concurrent 2: 1");
   t.equal(outcome(ask(book, 3600)), "user_path /team 0 concurrent 2: 1", "time frees no slot");
-  if (first.kind === "admitted") release(first.counters);
+  if (first.kind === "admitted") freeSlots(first.counters);
   t.equal(outcome(ask(book, 0)), "admitted");
 });
 
@@ -611,7 +611,7 @@ function difference(
     if (what.kind === "settle") {
       if (open.length === 0) continue;
       const [ended] = open.splice(what.which % open.length, 1);
-      release(ended!.counters);
+      freeSlots(ended!.counters);
       charge(book, ended!.counters, { atMs: nowMs, requests: 0, tokens: what.tokens }, nowMs);
       oracle.end(ended!.of, what.tokens, nowMs);
       const found = compared(index);

@@ -12,7 +12,7 @@ import {
   settleFacts,
 } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { hold, release } from "../../../limiterd/rules/slots.js";
+import { freeSlots, takeSlots } from "../../../limiterd/rules/slots.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
@@ -38,8 +38,8 @@ t.test(
     const book = bookOf(template);
     const { children } = book.find(template)!;
     const counters = book.matchPath("/users/a", now);
-    hold(counters);
-    hold(book.matchPath("/users/a", now));
+    takeSlots(counters);
+    takeSlots(book.matchPath("/users/a", now));
     const [counter] = counters;
     t.equal(counter!.inFlight, 2, "of one child there is one counter");
     const isOut = (): boolean => {
@@ -47,9 +47,9 @@ t.test(
       return children.isCheckedOut(counter!);
     };
     t.equal(isOut(), true);
-    release(counters);
+    freeSlots(counters);
     t.equal(isOut(), true);
-    release(counters);
+    freeSlots(counters);
     t.equal(isOut(), false);
     t.equal(children.size, 1);
   },
@@ -471,11 +471,11 @@ t.test("changes of a counter without a verdict are reported to other hosts", asy
     return [...events];
   };
   t.same(
-    tell(() => hold(counters)),
+    tell(() => takeSlots(counters)),
     ["gauge changed"],
   );
   t.same(
-    tell(() => release(counters)),
+    tell(() => freeSlots(counters)),
     ["gauge changed"],
   );
   for (const [requests, tokens, lsn, expected] of [

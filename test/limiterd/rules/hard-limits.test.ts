@@ -1,7 +1,7 @@
 import t from "tap";
 import { Held } from "../../../limiterd/counters/held.js";
 import {
-  allow,
+  allowOutput,
   type Demand,
   giveBack,
   type HardLimit,
@@ -48,12 +48,12 @@ t.test("a token counts as the dearest of its kinds", async (t) => {
 });
 
 t.test("a request needs its prompt, half of it if it is alone, and a useful output", async (t) => {
-  t.equal(needOf(each, 10_000, undefined, 0), 1);
-  t.equal(needOf(each, 10_000, demand(), 5), 164);
-  t.equal(needOf(each, 10_000, demand(), 0), 114);
-  t.equal(needOf(each, 10_000, demand({ outputMax: 3 }), 5), 103);
-  t.equal(needOf(each, 1000, demand(), 5), 107, "of a small cap a small part");
-  t.equal(needOf(each, 1, demand({ promptTokens: 0, outputMax: 0 }), 5), 1);
+  t.equal(needOf({ weights: each, cap: 10_000 }, undefined, 0), 1);
+  t.equal(needOf({ weights: each, cap: 10_000 }, demand(), 5), 164);
+  t.equal(needOf({ weights: each, cap: 10_000 }, demand(), 0), 114);
+  t.equal(needOf({ weights: each, cap: 10_000 }, demand({ outputMax: 3 }), 5), 103);
+  t.equal(needOf({ weights: each, cap: 1000 }, demand(), 5), 107, "of a small cap a small part");
+  t.equal(needOf({ weights: each, cap: 1 }, demand({ promptTokens: 0, outputMax: 0 }), 5), 1);
 });
 
 t.test("a stream gets chunks between two bounds, and at the end what is left", async (t) => {
@@ -69,13 +69,17 @@ t.test("a stream gets chunks between two bounds, and at the end what is left", a
     [1000, 995, 9000, 995],
     [10, 500, 9000, 500],
   ] as const)
-    t.equal(allow([limit(left)], holding(of, before), wanted).output, output, `${left} ${before}`);
+    t.equal(
+      allowOutput([limit(left)], holding(of, before), wanted).output,
+      output,
+      `${left} ${before}`,
+    );
   const [small, large] = [limit(30), limit(9000)];
-  t.same(allow([large, small], holding(of), 100), { output: 8, cap: null, tightest: small });
-  t.equal(allow([large, small], holding(of, 30), 100).cap, small);
-  t.equal(allow([small], holding(of, 30), 30).cap, null, "it wants no more");
+  t.same(allowOutput([large, small], holding(of), 100), { output: 8, cap: null, tightest: small });
+  t.equal(allowOutput([large, small], holding(of, 30), 100).cap, small);
+  t.equal(allowOutput([small], holding(of, 30), 30).cap, null, "it wants no more");
   const bounded = demand({ promptTokens: 0, outputMax: 30 });
-  t.equal(allow([small], holding(bounded, 30), 100).cap, null, "it has its own maximum");
+  t.equal(allowOutput([small], holding(bounded, 30), 100).cap, null, "it has its own maximum");
 });
 
 t.test("what isn't streamed gets its maximum, or a part that locks no cap", async (t) => {
@@ -90,8 +94,8 @@ t.test("what isn't streamed gets its maximum, or a part that locks no cap", asyn
     [whole(900_000), others, 31_249],
     [whole(0), others, 0],
   ] as const)
-    t.equal(allow([limit(1_000_000, held)], holding(of), wantedAtFirst(of)).output, output);
-  t.equal(allow([limit(3000, others)], holding(whole(9000)), 9000).output, 2999);
+    t.equal(allowOutput([limit(1_000_000, held)], holding(of), wantedAtFirst(of)).output, output);
+  t.equal(allowOutput([limit(3000, others)], holding(whole(9000)), 9000).output, 2999);
 });
 
 t.test("a request holds its prompt and its output, without what was charged", async (t) => {

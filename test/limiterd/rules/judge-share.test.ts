@@ -5,7 +5,7 @@ import { estimateRequests, rollWindow } from "../../../limiterd/counters/window.
 import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { release } from "../../../limiterd/rules/slots.js";
+import { freeSlots } from "../../../limiterd/rules/slots.js";
 import type { Explanation } from "../../../shared/api/explanation.js";
 import type { ChildShares } from "../../../shared/domain/child-shares.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -56,7 +56,7 @@ function waitOf(verdict: Verdict): number {
 function end(book: RuleBook, verdict: Verdict, second: number, tokens: number): void {
   if (verdict.kind !== "admitted") return;
   const atMs = begin + 1000 * second;
-  release(verdict.counters);
+  freeSlots(verdict.counters);
   charge(book, verdict.counters, { atMs, requests: 0, tokens }, atMs);
   book.reclaim();
 }

@@ -11,7 +11,7 @@ import {
   shorterBreach,
 } from "../../../limiterd/rules/judge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { hold } from "../../../limiterd/rules/slots.js";
+import { takeSlots } from "../../../limiterd/rules/slots.js";
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
@@ -74,7 +74,7 @@ t.test(
 t.test("a submission meets the windows of its path, and neither gauges nor targets", async (t) => {
   const options = { nowMs: now, tokensEnforced: true };
   const book = full(bookOf(onModel, gauge, minute), "/other");
-  hold(book.matchPath("/team", now));
+  takeSlots(book.matchPath("/team", now));
   charge(book, book.matchTarget(gpt, "/", now), { atMs: now, requests: 1, tokens: 0 }, now);
   const judged = judge(book, submission, options);
   t.match(judged, { kind: "admitted", target: 0 });
@@ -135,7 +135,7 @@ t.test("a full gauge is a guess of a second, and gives way to any longer wait", 
   const slots = onPath(0, { requests: 1 });
   const full = (...rules: readonly RuleDefinition[]): RuleBook => {
     const book = bookWith(9, slots, ...rules);
-    hold(matchKept(book, "/t", now));
+    takeSlots(matchKept(book, "/t", now));
     return book;
   };
   t.equal(refusal(bookWith(9, slots)), null);
@@ -157,7 +157,7 @@ t.test("on a tie at a wait of one second, the refusal names the earlier rule", a
     const book = bookWith(9, onPath(0, { requests: 1 }), onPath(60, { requests: 100 }, path));
     const met = matchKept(book, "/t/a", now);
     charge(book, met, { atMs: now - 1, requests: 100, tokens: 0 }, now);
-    hold(met);
+    takeSlots(met);
     t.same(refusal(book, { path: "/t/a" }), expected);
   }
 });

@@ -1,16 +1,16 @@
 import t from "tap";
 import { charge } from "../../../limiterd/rules/charge.js";
 import {
+  allCountersOf,
   hasWindow,
   inRuleOrder,
   isSameTarget,
-  matchAll,
-  matchTarget,
   noRules,
   RuleBook,
   TargetRules,
+  targetCountersOf,
 } from "../../../limiterd/rules/rule-book.js";
-import { hold, release } from "../../../limiterd/rules/slots.js";
+import { freeSlots, takeSlots } from "../../../limiterd/rules/slots.js";
 import type { ForgottenChild } from "../../../limiterd/rules/templates.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { bookOf, matchKept, names, now, rule } from "../book-of.js";
@@ -36,7 +36,7 @@ t.test(
   async (t) => {
     const book = bookOf(rule("user_path", "/team", 60, { requests: 10, tokens: 100 }));
     const [counter] = matchKept(book, "/team", now);
-    hold([counter!]);
+    takeSlots([counter!]);
     charge(book, [counter!], { atMs: now, requests: 1, tokens: 30 }, now);
     const { version } = book;
     const written = book.put(
@@ -176,7 +176,7 @@ t.test("a reset clears windows and never a gauge, children included", async (t) 
   );
   const met = matchKept(book, "/team/app", now);
   const idle = matchKept(book, "/team/idle", now)[1]!;
-  hold(met);
+  takeSlots(met);
   charge(book, [...met, idle], { atMs: now, requests: 3, tokens: 40 }, now);
   for (const definition of book.sorted()) book.reset(definition, 7);
   t.same(matchKept(book, "/team/app", now), met, "the counters are the same");
@@ -194,7 +194,7 @@ t.test("a reset clears windows and never a gauge, children included", async (t) 
     ["app"],
     "an idle child is forgotten",
   );
-  release(met);
+  freeSlots(met);
   t.same(
     met.map(({ inFlight }) => inFlight),
     [0, 0],
@@ -223,7 +223,7 @@ t.test(
     const used = matchKept(book, "/team/used", now);
     const busy = matchKept(book, "/team/busy", now);
     const idle = matchKept(book, "/team/idle", now);
-    hold(busy);
+    takeSlots(busy);
     charge(book, [...used, ...idle], { atMs: now, requests: 1, tokens: 0 }, now);
     written(book);
     const forget = (nowMs: number): string[] => gone(book.forgetIdle(nowMs, 100)).sort();
@@ -243,7 +243,7 @@ t.test(
     t.same(forget(now + 4 * minute), [], "what changed isn't written yet");
     written(book);
     t.same(forget(now + 4 * minute), ["/team/used 60"]);
-    release(busy);
+    freeSlots(busy);
     t.same(forget(now + 4 * minute), ["/team/busy 0", "/team/busy 60"]);
     t.same(forget(now + 2 * 86_400_000), [
       "/team/busy 86400",
@@ -305,7 +305,7 @@ t.test(
     const [met] = matchKept(book, "/team/met", now);
     const [passed] = matchKept(book, "/team/passed", now);
     const [idle] = matchKept(book, "/team/idle", now);
-    hold([met!, passed!]);
+    takeSlots([met!, passed!]);
     for (const counter of [met!, passed!, idle!])
       charge(book, [counter], { atMs: now, requests: 1, tokens: 9 }, now);
     const { version } = book;
@@ -325,7 +325,7 @@ t.test(
       "over two resets",
     );
     t.match(passed, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
-    release([met!, passed!]);
+    freeSlots([met!, passed!]);
     t.same(
       [met!, passed!].map(({ inFlight }) => inFlight),
       [0, 0],
@@ -360,7 +360,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
       ...matchKept(book, "/team/app", now),
       ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now),
     ];
-    hold(met);
+    takeSlots(met);
     charge(book, met, { atMs: now, requests: 2, tokens: 5 }, now);
     book.resetAll(6);
     meet(book);
@@ -602,7 +602,7 @@ t.test("a child is shown as it is in the store, or as a reset has left it", asyn
     book.copyPath(path, now).map(({ window, inFlight }) => [window.currentRequests, inFlight]);
   t.same(shown("/users/a"), [[1, 0]]);
   t.same(shown("/users/b"), [[0, 0]]);
-  hold(book.matchPath("/users/a", now));
+  takeSlots(book.matchPath("/users/a", now));
   t.same(shown("/users/a"), [[1, 1]]);
   book.reset(book.find(template)!, first.state.writer.lsn + 10_000_000);
   t.same(shown("/users/a"), [[0, 1]], "what is in flight stays");
@@ -620,17 +620,17 @@ t.test("a request meets the rules of its target, then those of its path", async 
   const book = bookOf(...rules);
   const ofTarget = ["gpt-4o 60", "openai 60"];
   const ofPath = ["/ 60", "/team 60"];
-  t.same(names(matchAll(book, { userPath: "/team/a", target: gpt }, now)), [
+  t.same(names(allCountersOf(book, { userPath: "/team/a", target: gpt }, now)), [
     ...ofTarget,
     ...ofPath,
   ]);
   t.same(
-    names(matchAll(book, { userPath: "/team/a", target: null }, now)),
+    names(allCountersOf(book, { userPath: "/team/a", target: null }, now)),
     ofPath,
     "without a target the path's alone",
   );
-  t.same(names(matchTarget(book, { userPath: "/", target: gpt }, now)), ofTarget);
-  t.same(names(matchTarget(book, { userPath: "/", target: null }, now)), []);
+  t.same(names(targetCountersOf(book, { userPath: "/", target: gpt }, now)), ofTarget);
+  t.same(names(targetCountersOf(book, { userPath: "/", target: null }, now)), []);
   t.same(names(inRuleOrder([], book.matchPath("/", now))), ["/ 60"]);
   const ofTargets = new TargetRules(book);
   t.same(names(ofTargets.matchTarget(gpt, "/", now)), ofTarget);

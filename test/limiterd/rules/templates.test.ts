@@ -11,7 +11,7 @@ import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/swe
 import { admit } from "../../../limiterd/rules/admit.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { hold, release } from "../../../limiterd/rules/slots.js";
+import { freeSlots, takeSlots } from "../../../limiterd/rules/slots.js";
 import { Templates } from "../../../limiterd/rules/templates.js";
 import { refusalHeaders } from "../../../proxy/http/limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -401,7 +401,7 @@ t.test(
       { nowMs: 0, tokensEnforced: true },
     );
     t.match(explained.rules, exactly([{ breached: ["children"], retry_after: 60 }]));
-    if (first.kind === "admitted") release(first.counters);
+    if (first.kind === "admitted") freeSlots(first.counters);
     t.equal([...(book.takeDirty() ?? [])].length, 2);
     book.reclaim();
     t.same(
@@ -507,7 +507,7 @@ t.test("a reset of a template without children leaves nothing to be processed", 
 t.test("a child in flight that a reset dropped is written again once it counts", async (t) => {
   const { book, nowMs } = bookWith([]);
   const held = count(book, "a", nowMs);
-  hold(held);
+  takeSlots(held);
   const rule = book.find(template)!;
   book.reset(rule, 5);
   t.same(write(book), []);

@@ -16,7 +16,7 @@ function isFarAfter(
     const nowMs = beginMs + atMs;
     const window = periodMs === 0 ? 0 : Math.floor(nowMs / periodMs);
     const totals = { ...none, tokens, tokensBefore };
-    distance.heard({ nowMs, window, totals }, cap - tokens - tokensBefore, cap);
+    distance.noteAnswer({ nowMs, window, totals }, cap - tokens - tokensBefore, cap);
   }
   return distance.isFar;
 }
@@ -126,7 +126,7 @@ t.test("a reset, or an engine's clock that was set back, restarts the measuremen
     ]),
   );
   const distance = new CapDistance(hourMs);
-  distance.heard({ nowMs: beginMs, window: 1000, totals: none }, Infinity, Infinity);
+  distance.noteAnswer({ nowMs: beginMs, window: 1000, totals: none }, Infinity, Infinity);
   distance.clear();
   t.notOk(distance.isFar);
 });

@@ -355,9 +355,9 @@ t.test("tokens that are a large part of what is left are reported soon", async (
     played.admit();
     played.share.charged(charged);
     t.equal(played.share.dueMonoMs, soon ? 100 : 1000, `${charged} of ${maxTokens}, of two hosts`);
-    t.equal(played.share.goesAlong, along);
+    t.equal(played.share.joinsRound, along);
     played.sync();
-    t.notOk(played.share.goesAlong);
+    t.notOk(played.share.joinsRound);
   }
 });
 
@@ -379,7 +379,7 @@ t.test("far from its caps a share reports and asks within four seconds", async (
     played.sync(1);
     use();
   }
-  t.notOk(played.share.goesAlong);
+  t.notOk(played.share.joinsRound);
   t.equal(played.share.dueMonoMs, 2000 + 4000);
   played.turn.monoMs = 6999;
   played.turn.begin("ask");
@@ -472,7 +472,7 @@ t.test("more is asked for before the last unit is gone", async (t) => {
   played.sync(1);
   const before = played.needed;
   for (let i = 0; i < 50; i++) played.admit(1000);
-  t.same([played.share.goesAlong, played.needed - before], [true, 0], "a quarter of it is gone");
+  t.same([played.share.joinsRound, played.needed - before], [true, 0], "a quarter of it is gone");
   for (let i = 0; i < 101; i++) played.admit(1000);
   t.ok(played.needed > before, "three quarters are gone");
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { orderOf } from "../../../limiterd/waiting/class-order.js";
+import { classOrderOf } from "../../../limiterd/waiting/class-order.js";
 import {
   type WaitOutcome,
   type WaitPlace,
@@ -24,7 +24,7 @@ const waiting = (name: string, arrivedMs = 0, deadlineMs = 1e6): Sample => ({
 const place = (key: string, className = "", changes: Partial<WaitPlace> = {}): WaitPlace => ({
   key,
   className,
-  order: () => orderOf(null),
+  order: () => classOrderOf(null),
   paceMs: null,
   notBeforeMs: 0,
   againMs: 1000,
@@ -155,13 +155,13 @@ t.test("a new request waits behind the others", async (t) => {
 
 t.test("a class may be refused alone", async (t) => {
   const queues = new WaitQueues<Sample>(bounds);
-  const base = orderOf(null);
+  const base = classOrderOf(null);
   const order = () => ({
-    joins: (name: string) => base.joins(name, 0),
-    leaves: (name: string) => base.leaves(name),
+    addClass: (name: string) => base.addClass(name, 0),
+    removeClass: (name: string) => base.removeClass(name),
     admitted: (name: string) => base.admitted(name, 0),
     inOrder: () => base.inOrder(0),
-    perClass: true,
+    refusesByClass: true,
   });
   queues.add(waiting("full"), place("rule", "full", { order }), 0);
   queues.add(waiting("free"), place("rule", "free", { order }), 0);

@@ -22,7 +22,7 @@ export const counterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/budgets/backfill-budget.ts",
-    line: "if (untilMs !== fromMs && !isOver(ports, gap))",
+    line: "if (untilMs !== fromMs && !isStale(ports, gap))",
     what: "&& becomes ||",
     why: "records are read of which none is in the time, or that nothing takes any more",
   },

@@ -82,7 +82,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/rule-index.ts",
-    line: "if (others.length === 0)",
+    line: "if (remaining.length === 0)",
     what: "the condition is always false",
     why: "an empty list stays in memory, and matches nothing",
   },

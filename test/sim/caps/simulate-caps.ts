@@ -14,8 +14,8 @@ import { Held } from "../../../limiterd/counters/held.js";
 import { pathItself } from "../../../limiterd/counters/shared-cap.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import {
-  chargeOrphans,
-  orphansKeptMs,
+  chargeInterrupted,
+  interruptedKeptMs,
   storeHolds,
 } from "../../../limiterd/handlers/interrupted-requests.js";
 import { drawWaitMsMax } from "../../../shared/bounds.js";
@@ -404,8 +404,8 @@ class History {
 
   #sweep(): void {
     for (const each of this.proxies) this.link(each);
-    this.daemon.nowMs += orphansKeptMs;
-    chargeOrphans(this.daemon.state, this.daemon.nowMs);
+    this.daemon.nowMs += interruptedKeptMs;
+    chargeInterrupted(this.daemon.state, this.daemon.nowMs);
   }
 
   async write(): Promise<void> {

@@ -10,7 +10,7 @@
  * the cap.
  */
 import { engineRetryMsMax, settleMs } from "../../../limiterd/bounds.js";
-import { chargeOrphans, storeHolds } from "../../../limiterd/handlers/interrupted-requests.js";
+import { chargeInterrupted, storeHolds } from "../../../limiterd/handlers/interrupted-requests.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
@@ -57,7 +57,7 @@ class SharedHistory {
   #period = 0;
   /** Otherwise a restarted daemon knows only from its proxies what their requests hold. */
   readonly #storesHolds: boolean;
-  /** When the daemons charge orphans and store what requests hold. */
+  /** When the daemons charge interrupted and store what requests hold. */
   #tickMs = 0;
   /** What was charged in periods that have ended. */
   #costBefore = 0;
@@ -289,7 +289,7 @@ class SharedHistory {
       if (isDue) this.#tickMs = this.hosts.time.nowMs + 1000;
       for (const { daemon } of isDue ? this.hosts.all : []) {
         if (this.#storesHolds) await storeHolds(daemon.state);
-        chargeOrphans(daemon.state, this.hosts.wallMs());
+        chargeInterrupted(daemon.state, this.hosts.wallMs());
       }
       this.#reachEngine();
     }

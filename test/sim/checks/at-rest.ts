@@ -19,15 +19,15 @@ export interface SystemAtRest {
   readonly disk: Disk;
   readonly witness: Witness;
   readonly daemon: DaemonProcess;
-  /** Those that run now. */
+  /** The proxies that run now. */
   readonly proxies: readonly ProxyProcess[];
   readonly left: LeftSettles;
-  /** Those too that were killed, or have stopped. */
+  /** All proxies, also those that were killed or have stopped. */
   readonly everyProxy: readonly ProxyProcess[];
   readonly nowMs: number;
 }
 
-/** Fails if something is left, or isn't counted once. */
+/** Fails if something is left over, or isn't counted exactly once. */
 export function mustBeAtRest(system: SystemAtRest): void {
   const { world, daemon, proxies } = system;
   if (!daemon.listening) world.fail("the daemon is not up after the healing");
@@ -51,7 +51,7 @@ export function mustBeAtRest(system: SystemAtRest): void {
   mustBeRecorded(system);
 }
 
-/** That no request has two records is seen by the comparison. */
+/** Fails if a request lacks its record. `usageDifference` finds requests with two records. */
 function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: SystemAtRest): void {
   const { clockStepped } = witness;
   const wrong = usageDifference(disk, daemon.state!, { nowMs, clockStepped });
@@ -83,7 +83,7 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
   if (left !== null) world.fail(`nothing runs, and this stays counted: ${left}`);
   const charged = new Map<string, number>();
   for (const { proxyId, part, of, use } of witness.register.charges) {
-    // What was admitted too late was never served.
+    // A request that was admitted too late was never served.
     if (proxyId !== id || part === "withdrawn" || part === "untried") continue;
     const key = chargeKey(part, of.atPath ? of.path : null, of.target, use.tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
@@ -94,7 +94,7 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;
-      // What a killed proxy took with it was never acknowledged.
+      // A killed proxy may lose settles that weren't acknowledged.
       if (times === 0 && survives)
         world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
       charged.set(key, times - 1);

@@ -1,6 +1,6 @@
 /**
- * What the daemon must answer to an admission or a reroute, from the truth alone: which target and
- * which headers, or which rule refuses it and for how long.
+ * What the daemon must answer to an admission or a reroute, by the truth alone: which target and
+ * which headers, or which rule refuses it, and for how long.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
@@ -15,30 +15,30 @@ import type { World } from "../world.js";
 import { type CompareOptions, estimateFrom } from "./compare-counters.js";
 import type { Generation, Truth } from "./truth.js";
 
-/** An admission or a reroute, which must be answered at once. */
+/** An admission or a reroute, which must be answered immediately. */
 export interface Question {
-  /** For messages. */
+  /** Names it in messages. */
   readonly what: string;
   readonly id: number;
   readonly path: string;
-  /** Whether it is a reroute, for which the path's rules aren't checked. */
+  /** Whether it is a reroute, which the path's rules don't judge. */
   readonly isReroute: boolean;
   readonly targets: readonly Target[];
   readonly submission: boolean;
-  /** The models to which it may go because others are exhausted. */
+  /** The models that it uses instead of others whose limits are exhausted. */
   readonly uses: readonly string[];
   /** Whether it can't go to another model. */
   readonly fixed: boolean;
 }
 
-/** The limit that refuses a request, and for whom it counts it. */
+/** The limit that refuses a request, and the subject for which it counts the request. */
 export type ExpectedRefusal = Pick<OracleRule, "scope" | "periodSeconds" | "models" | "when"> & {
   /** A rule's own subject, or a child's. */
   readonly subject: string;
   readonly dimension: string;
 };
 
-/** Whether a limit that refuses one request counts another one, too. */
+/** Whether a limit that refuses one request also counts another one. */
 export function meets(
   { subject, ...limit }: ExpectedRefusal,
   { path, targets, submission }: Pick<Question, "path" | "targets" | "submission">,
@@ -50,9 +50,9 @@ export function meets(
 }
 
 interface ExpectedVerdict {
-  /** Whether every window that it could meet is known exactly. */
+  /** Whether all counts that decide are known exactly. */
   readonly exact: boolean;
-  /** What refuses it; null: it is admitted. */
+  /** The limit that refuses it; null if it is admitted. */
   readonly refusal: ExpectedRefusal | null;
   /** What is wrong with the answer, or null. */
   verdict(answer: Admitted | Refused): string | null;
@@ -60,7 +60,10 @@ interface ExpectedVerdict {
   headers(answer: Admitted, path: string): string | null;
 }
 
-/** Judges before the daemon does; the answer is compared with it afterwards. */
+/**
+ * Returns a function that judges a question before the daemon does, for a comparison with the
+ * daemon's answer.
+ */
 export function createExpectation(truth: Truth) {
   let estimate: ReturnType<typeof estimateFrom> = () => 0n;
   let raisesOf = ({ raises }: Generation): readonly OracleRaise[] => raises;
@@ -86,7 +89,8 @@ export function createExpectation(truth: Truth) {
   return (book: RuleBook, question: Question & CompareOptions): ExpectedVerdict => {
     const { path, isReroute, targets, submission, uses, nowMs, clockStepped } = question;
     estimate = estimateFrom(truth, book, { nowMs, clockStepped });
-    // A raise that has ended stays ended if the clock is set back: only the daemon knows when.
+    // If the clock is set back, a raise that has ended doesn't apply again: only the daemon knows
+    // whether it has ended.
     raisesOf = ({ definition, raises }) =>
       raises.filter(
         ({ untilMs }) =>
@@ -128,8 +132,11 @@ export function createExpectation(truth: Truth) {
           ...{ requests: triple(headers?.requests), tokens: triple(headers?.tokens) },
           ...Object.fromEntries(ofMeasures.map(([measure, left]) => [measure, triple(left)])),
         };
-        const of = countedAt(question, counted, target);
-        const right = { ...judge().triples(of, nowMs), ...judge().measureTriples(of, nowMs) };
+        const request = countedAt(question, counted, target);
+        const right = {
+          ...judge().triples(request, nowMs),
+          ...judge().measureTriples(request, nowMs),
+        };
         return isDeepStrictEqual(sent, right)
           ? null
           : `has the headers ${JSON.stringify(sent)}, not ${JSON.stringify(right)}`;
@@ -138,19 +145,20 @@ export function createExpectation(truth: Truth) {
   };
 }
 
-/** What the rules count of a question that is admitted to a target. */
+/** The request as rules count it if it is admitted to a target. */
 function countedAt({ targets, submission }: Question, path: string, target: number) {
   return submission ? { path, provider: "", model: "" } : { path, ...targets[target]! };
 }
 
-/** A refusal names another model to a request that can still go there. */
+/** The expected refusal: it names another model only if the request can still use it. */
 function refusalTo(
   { isReroute, submission, uses, fixed }: Question,
   { refused }: { readonly refused?: { readonly use?: string } },
 ): object | undefined {
   if (refused?.use === undefined || isReroute) return refused;
-  const { use, ...others } = refused;
-  return submission || fixed || uses.length >= usesMax || uses.includes(use) ? others : refused;
+  const { use, ...withoutUse } = refused;
+  const mustNotUse = submission || fixed || uses.length >= usesMax || uses.includes(use);
+  return mustNotUse ? withoutUse : refused;
 }
 
 function defined(fields: object): object {
@@ -163,7 +171,7 @@ function triple(
   return quota ? [quota.limit, quota.remaining, quota.resetSeconds] : null;
 }
 
-/** The daemon's answer, if it is what it must be; null: it is refused. */
+/** Checks the daemon's answer; returns it if it is an admission, else null. */
 export function mustAnswer(
   world: World,
   { what, id, isReroute, submission }: Question,

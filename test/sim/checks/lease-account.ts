@@ -1,7 +1,6 @@
 /**
- * What each lease is counted for: its request at the path, and each attempt at a target, from the
- * admission, the reroute or the settle that the daemon has handled. The list of all of them is in
- * `request-register.ts`.
+ * Follows each lease through the messages that the daemon has handled, and counts its request at
+ * the path, and each attempt at a target. The list of all of them is in `request-register.ts`.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import { uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
@@ -15,7 +14,7 @@ import type { Truth } from "./truth.js";
 
 interface HeldTarget {
   readonly target: Target;
-  /** Null when its rules weren't checked. */
+  /** Null if the proxy used the target without a verdict. */
   readonly attempt: WitnessedRequest | null;
   readonly release: () => void;
 }
@@ -23,7 +22,7 @@ interface HeldTarget {
 /** A lease of a connection, as the daemon holds it. */
 interface HeldLease {
   readonly path: string;
-  /** Null when a settle of its own counts it: it went without a verdict. */
+  /** Null if the proxy sent it without a verdict: then its settle counts it. */
   readonly request: WitnessedRequest | null;
   readonly releasePath: () => void;
   target: HeldTarget | null;
@@ -33,11 +32,14 @@ interface HeldLease {
 export interface LeaseHolder {
   proxyId: string;
   readonly end: object;
-  /** Of its first hello. */
+  /** The id of its first hello. */
   helloId: number;
-  /** Whether the proxy says what it has read. */
+  /** Whether the proxy reports which verdicts it has read. */
   tellsRead: boolean;
-  /** The proxy has connected again: nothing that still comes of this connection is answered. */
+  /**
+   * Whether the proxy has a newer connection: messages that still arrive on this one aren't
+   * answered.
+   */
   left: boolean;
   readonly leases: Map<number, HeldLease>;
 }
@@ -92,7 +94,10 @@ export class LeaseAccount {
     return [attempt];
   }
 
-  /** A proxy has connected, or goes on without a verdict, and reports a lease that it holds. */
+  /**
+   * A proxy reports a lease that it holds: after a reconnect, or because it continues without a
+   * verdict.
+   */
   reported(holder: LeaseHolder, reported: Lease, at: Moment): void {
     const { proxyId, leases } = holder;
     const { lease, userPath: path, lsn, target, targetLsn, submission } = reported;
@@ -118,8 +123,8 @@ export class LeaseAccount {
   }
 
   /**
-   * One that went without a verdict: it holds its slots, and is counted by a settle of its own. A
-   * target that has taken over since, by a verdict or without one, is counted as always.
+   * A request that was sent without a verdict. It holds its slots, and its settle counts it. An
+   * attempt at a later target is counted as usual.
    */
   #reportedUnasked({ proxyId, leases }: LeaseHolder, reported: Lease, at: Moment): void {
     const { lease, userPath: path, target, targetLsn, submission } = reported;
@@ -156,7 +161,7 @@ export class LeaseAccount {
     const { targetStartedAgoMs = message.startedAgoMs } = message;
     const targetAtMs = Math.max(0, at.nowMs - targetStartedAgoMs);
     const unasked = { proxyId, lease, lsn: 0, atMs: startedAtMs, unasked: true };
-    // There was no rule, and none that was created while it ran counts it.
+    // It began before all rules, and rules that were created while it ran don't count it.
     const isBeforeRules = startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
     const pathBeforeRules = lsn === unlimitedLsn && isBeforeRules;
     if (pathBeforeRules) this.#world.count("request from before all rules");
@@ -193,12 +198,12 @@ export class LeaseAccount {
     });
   }
 
-  /** A settle that has arrived before. */
+  /** A settle that had already arrived. */
   repeated(holder: LeaseHolder, message: Settle): void {
     this.#release(holder, message);
   }
 
-  /** A request has ended whose settle waits behind others. */
+  /** A request has ended, but its settle waits behind other settles. */
   released({ leases }: LeaseHolder, lease: number): void {
     this.#world.count("slots released before the settle");
     this.#giveBack(leases, lease);
@@ -208,7 +213,7 @@ export class LeaseAccount {
     for (const lease of [...leases.keys()]) this.#giveBack(leases, lease);
   }
 
-  /** The target has failed, or is left: its slot is free. */
+  /** Frees the slot of the lease's target. */
   leaveTarget(held: HeldLease): void {
     held.target?.release();
     held.target = null;
@@ -222,7 +227,7 @@ export class LeaseAccount {
     };
   }
 
-  /** A submission is held without a slot. */
+  /** Takes the slots of the path; a submission needs none. */
   #holdPath(request: WitnessedRequest | null, path: string, submission: boolean): HeldLease {
     const releasePath = submission
       ? () => {}
@@ -230,14 +235,14 @@ export class LeaseAccount {
     return { path, request, releasePath, target: null };
   }
 
-  /** Releases what this settle ends; returns the lease as it was. */
+  /** Releases the slots that a settle ends. Returns the lease as it was before. */
   #release({ leases }: LeaseHolder, { lease, part, target }: Settle): HeldLease | undefined {
     const held = leases.get(lease);
     if (held === undefined || part === "progress" || part === "untried") return held;
-    const was = { ...held };
+    const before = { ...held };
     if (part !== "attempt") this.#giveBack(leases, lease);
     else if (isSame(held.target?.target, target)) this.leaveTarget(held);
-    return was;
+    return before;
   }
 
   #giveBack(leases: LeaseHolder["leases"], lease: number): void {

@@ -127,7 +127,7 @@ export class RequestRegister {
     const left = survivors(this.#requests, this.#charges, death);
     this.#requests = left.requests;
     this.#charges = left.charges;
-    this.#truth.startOver(left.requests, left.charges);
+    this.#truth.startAgain(left.requests, left.charges);
   }
 }
 

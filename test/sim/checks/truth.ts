@@ -1,7 +1,7 @@
 /**
- * What the daemon's counters must hold: every request and every charge since the beginning, one by
- * one, and what each rule makes of them. It shares no code with the daemon and has no windows that
- * roll: a count is in the period of its moment.
+ * What the daemon's counters must be: lists every request and every charge since the beginning, and
+ * adds up what each rule counts of them. It shares no code with the daemon, and has no rolling
+ * windows: each count is in the period of its time.
  */
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
@@ -19,7 +19,7 @@ import {
   withCalledTools,
 } from "../../limiterd/oracle.js";
 
-/** Which rules count something: a path's, a target's, or both. */
+/** Where a request or charge counts: for the rules of its path, of its target, or both. */
 export interface Place {
   readonly path: string;
   /** False: only the rules that count attempts at the target. */
@@ -32,7 +32,7 @@ export interface CountedRequest {
   readonly of: Place;
   readonly tick: number;
   readonly atMs: number;
-  /** False: it was taken back, or a crash has taken it until its proxy reports it again. */
+  /** False if it was taken back, or if a crash has lost it until its proxy reports it again. */
   counted: boolean;
 }
 
@@ -52,27 +52,24 @@ export const noCounts: Readonly<Cell> = {
 /** A rule from its creation to its deletion or its next creation. */
 export interface Generation {
   definition: RuleDefinition;
-  /** What happened up to here isn't counted by it. */
+  /** The rule doesn't count what happened up to this tick. */
   sinceTick: number;
-  /** The same of each measure that it caps. */
+  /** As `sinceTick`, for each measure that it caps. */
   readonly measuresSince: Map<OracleMeasure, number>;
-  /**
-   * By the period of the moment, then by the subject that the rule counts: a child's path, or
-   * empty.
-   */
+  /** The counts by period, then by the subject that the rule counts: a child's path, or "". */
   readonly cells: Map<number, Map<string, Cell>>;
   raises: readonly OracleRaise[];
   /** Requests in flight, by the subject that the rule counts. */
   readonly slots: Map<string, number>;
 }
 
-/** Equal for equal fields, whatever their order. */
+/** The fields in a fixed order, so that equal objects give equal texts. */
 function sorted(value: object | null | undefined): unknown {
   if (value === null || value === undefined) return null;
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** All that a rule says, in one order. */
+/** A rule's definition as a text; equal definitions have equal texts. */
 export function definitionText(definition: RuleDefinition): string {
   const { scope, subject, periodSeconds, models, when, maxRequests, maxTokens, perChild } =
     definition;
@@ -88,12 +85,12 @@ function weightsText(weights: OracleWeights | null | undefined): string {
   return JSON.stringify(sorted(weights));
 }
 
-/** Which period of a rule a moment lies in. */
+/** The number of the rule's period that contains a time. */
 export function periodOf(definition: RuleDefinition, atMs: number): number {
   return Math.floor(atMs / (definition.periodSeconds * 1000));
 }
 
-/** Which subject a rule counts there: itself, a child of its path, or none (null). */
+/** The subject that a rule counts at a place: its own, a child of its path, or none (null). */
 function countedAt(definition: RuleDefinition, { path, atPath, target }: Place): string | null {
   if (!isOfTarget(definition))
     return atPath ? counted(definition, { path, provider: "", model: "" }) : null;
@@ -120,7 +117,7 @@ function cellOf(
   return known;
 }
 
-/** From when on a rule's tokens have these weights. */
+/** A rule's weights from a tick on. */
 interface Weighing {
   readonly tick: number;
   readonly weights: OracleWeights | null;
@@ -129,7 +126,10 @@ interface Weighing {
 export class Truth {
   /** For rules without weights of their own. */
   readonly #tokenWeights: OracleWeights | null;
-  /** By rule, also over crashes: what was charged keeps the weights of its moment. */
+  /**
+   * The weights of each rule over time, also across crashes: a charge keeps the weights of its own
+   * tick.
+   */
   readonly #weighings = new Map<string, Weighing[]>();
   readonly #generations = new Map<string, Generation>();
   #requests: CountedRequest[] = [];
@@ -144,7 +144,7 @@ export class Truth {
     return this.#generations;
   }
 
-  /** Counts every change of the set of rules. */
+  /** Grows with each change of the set of rules. */
   get version(): number {
     return this.#version;
   }
@@ -159,7 +159,7 @@ export class Truth {
     for (const generation of this.#generations.values()) this.#charge(generation, charge);
   }
 
-  /** Lets `change` change what is known of a request. */
+  /** Runs `change`, which changes a request, and updates the counts. */
   restate(request: CountedRequest, change: () => void): void {
     const cells = this.#cellsOf(request);
     for (const cell of cells) addTo(cell, request, -1);
@@ -167,7 +167,7 @@ export class Truth {
     for (const cell of cells) addTo(cell, request, 1);
   }
 
-  /** `tick`: of the change; `sinceTick`: the rule counts what comes after it. */
+  /** Adds or edits a rule. `tick`: when; `sinceTick`: a new rule counts what happens after it. */
   setRule(definition: RuleDefinition, tick: number, sinceTick = tick): Generation {
     this.#version++;
     const id = ruleId(definition);
@@ -191,8 +191,8 @@ export class Truth {
   }
 
   /**
-   * A rule as a start has found it. The change that gave it these weights was the last that a crash
-   * has left.
+   * Adds a rule as a start has found it in the store. Changes of its weights after the stored one
+   * were lost in a crash.
    */
   restoreRule(
     definition: RuleDefinition,
@@ -224,7 +224,7 @@ export class Truth {
     return weighings.findLast((each) => each.tick <= tick)?.weights ?? this.#tokenWeights;
   }
 
-  /** A cap of a measure that is new counts from now on. */
+  /** A new cap on a measure counts from this tick on. */
   #editMeasures(generation: Generation, { measureCaps }: RuleDefinition, tick: number): void {
     const { measuresSince, cells } = generation;
     for (const measure of oracleMeasures) {
@@ -250,17 +250,19 @@ export class Truth {
   }
 
   /**
-   * After a crash: these requests and charges are what is left, and no rule counts a request in
-   * flight.
+   * Starts again after a crash, which has left these requests and charges. No rule counts a request
+   * in flight then.
    */
-  startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void {
+  startAgain(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void {
     this.#version++;
     this.#requests = [...requests];
     this.#charges = [...charges];
     this.#generations.clear();
   }
 
-  /** Takes a slot of each rule that counts this; the returned function gives them back. */
+  /**
+   * Takes a slot of each rule that counts this place; the returned function gives the slots back.
+   */
   hold(of: Place): () => void {
     const held: { readonly slots: Map<string, number>; readonly subject: string }[] = [];
     for (const { definition, slots } of this.#generations.values()) {
@@ -288,7 +290,7 @@ export class Truth {
     for (const charge of this.#charges) this.#charge(generation, charge);
   }
 
-  /** Adds to all that a rule counts what a response has used. */
+  /** Adds a charge to a rule's counts. */
   #charge(generation: Generation, charge: CountedTokens): void {
     const { definition, measuresSince } = generation;
     const { of, use, tick } = charge;

@@ -1,7 +1,7 @@
 /**
- * The requests that wait for room, seen from outside: none is passed by a younger one for the same,
- * each is admitted soon after there is room, and answered at its deadline. What an admission must
- * be is in `expect-verdict.ts`.
+ * Checks the requests that wait for room, from outside the daemon: no younger request of the same
+ * kind passes one, each is admitted soon after there is room, and each is answered at its deadline.
+ * What an admission must be is in `expect-verdict.ts`.
  */
 import { isDeepStrictEqual } from "node:util";
 import { judgeAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
@@ -14,20 +14,20 @@ export interface WaitingRequest {
   readonly holder: LeaseHolder;
   readonly message: Admit;
   readonly question: Question;
-  /** When it asked for the first time, as its proxy says. */
+  /** When it first asked, by its proxy's report. */
   readonly arrivedMs: number;
   readonly deadlineMs: number;
   /** For how long there has been room while the daemon ran. */
   roomMs: number;
   overdueMs: number;
-  /** What refused it last. */
+  /** The limit that refused it last. */
   refusedBy: ExpectedRefusal | null;
 }
 
-/** What refuses a request now; null: it has room. */
+/** Returns the limit that refuses a request now; null if it has room. */
 export type RefusalOf = (waiting: WaitingRequest) => ExpectedRefusal | null;
 
-/** A slot that becomes free wakes the next request; nothing says that a window has moved on. */
+/** A freed slot wakes the next request; a window that rolls wakes none. */
 const slotMsMax = 4 * waitTickMs;
 const windowMsMax = judgeAgainMs + 4 * waitTickMs;
 const overdueMsMax = 4 * waitTickMs;
@@ -53,7 +53,7 @@ export class WaitingRequests {
     return this.#all.get(holder)?.get(id);
   }
 
-  /** `refusedBy`: what made it wait, as far as that is known. */
+  /** `refusedBy`: the limit for which it waits, if known. */
   add(
     { holder, message, question }: Pick<WaitingRequest, "holder" | "message" | "question">,
     refusedBy: ExpectedRefusal | null,
@@ -74,7 +74,7 @@ export class WaitingRequests {
     this.#all.get(holder)?.delete(id);
   }
 
-  /** Its proxy asks again on another connection. */
+  /** Forgets the requests of a connection: its proxy asks again on another one. */
   left(holder: LeaseHolder): void {
     this.#all.delete(holder);
   }
@@ -83,17 +83,18 @@ export class WaitingRequests {
     this.#all.clear();
   }
 
-  /** A request is admitted that arrived then: no older one for the same may wait. */
+  /** Call when a request is admitted: fails if an older equal request still waits. */
   mustNotPass(question: Question, arrivedMs: number): void {
-    for (const other of this.#each()) {
-      if (other.arrivedMs >= arrivedMs - roundedMs || !isSame(other.question, question)) continue;
-      this.#world.fail(`${question.what} has overtaken ${other.question.what}`);
+    for (const waiting of this.#each()) {
+      const isYounger = waiting.arrivedMs >= arrivedMs - roundedMs;
+      if (isYounger || !isSame(waiting.question, question)) continue;
+      this.#world.fail(`${question.what} has overtaken ${waiting.question.what}`);
     }
   }
 
   /**
-   * A request comes and is admitted at once; call the result when it is counted: it must not have
-   * taken the room of one that waits for a limit that counts it, too.
+   * Call when a new request is admitted without waiting, and call the result once it is counted.
+   * Fails if it took the room of a request that waits for a limit that counts both.
    */
   mustNotRob(question: Question, refusalOf: RefusalOf): () => void {
     const withRoom = [...this.#each()].filter(
@@ -109,7 +110,7 @@ export class WaitingRequests {
     };
   }
 
-  /** Only while the daemon runs. */
+  /** Checks rooms and deadlines; call it only while the daemon runs. */
   check(refusalOf: RefusalOf): void {
     const { nowMs } = this.#world;
     const passedMs = Math.min(nowMs - this.#checkedMs, waitTickMs);
@@ -129,7 +130,7 @@ export class WaitingRequests {
     }
   }
 
-  /** The daemon doesn't run: what it owes isn't late. */
+  /** Call while the daemon doesn't run, so that its answers aren't late. */
   pause(): void {
     this.#checkedMs = this.#world.nowMs;
     for (const waiting of this.#each()) waiting.roomMs = 0;
@@ -140,7 +141,7 @@ export class WaitingRequests {
   }
 }
 
-/** Whether both meet the same rules. */
+/** Whether the same rules count both. */
 function isSame(a: Question, b: Question): boolean {
   const facts = ({ path, targets, submission, uses, fixed }: Question): unknown[] => [
     ...[path, targets, submission, uses, fixed],

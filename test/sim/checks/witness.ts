@@ -212,7 +212,7 @@ export class Witness {
 
   /**
    * A request that may wait, or that comes while others wait: it may be admitted, refused or queued
-   * at once. Counters for which others wait count as exhausted for it.
+   * immediately. Counters for which older requests wait count as exhausted for it.
    */
   #onAdmitAmongWaiting(
     holder: LeaseHolder,
@@ -221,7 +221,7 @@ export class Witness {
     { nowMs, handle }: { readonly nowMs: number; readonly handle: Handle },
   ): void {
     const { clockStepped } = this;
-    const areOthers = this.#waiting.size > 0;
+    const othersWait = this.#waiting.size > 0;
     const { targets } = asked;
     handle();
     const answer = this.#replies.find(
@@ -233,25 +233,26 @@ export class Witness {
     this.#world.count(`${answer.kind} among waiting requests`);
     const arrivedMs = this.#world.nowMs - (message.wait?.waitedMs ?? 0);
     if (answer.kind === "admitted") {
-      const at = { ...asked, targets: asked.submission ? targets : [targets[answer.target]!] };
-      const counted = this.#waiting.mustNotRob(at, this.#refusalAt(nowMs));
+      const chosen = asked.submission ? targets : [targets[answer.target]!];
+      const admitted = { ...asked, targets: chosen };
+      const counted = this.#waiting.mustNotRob(admitted, this.#refusalAt(nowMs));
       this.#admittedWaiter(holder, message, { ...asked, arrivedMs, answer }, nowMs);
       return counted();
     }
     const expected = this.#expect(this.#state!.book, { ...asked, nowMs, clockStepped });
     if (answer.kind === "refused") {
-      const wrong = areOthers || clockStepped ? null : expected.verdict(answer);
+      const wrong = othersWait || clockStepped ? null : expected.verdict(answer);
       if (wrong !== null) this.#world.fail(`${asked.what} ${wrong}`);
       return;
     }
     if (message.wait === undefined)
       return this.#world.fail(`${asked.what} waits, although it may not`);
-    if (!areOthers && !clockStepped && expected.refusal === null)
+    if (!othersWait && !clockStepped && expected.refusal === null)
       this.#world.fail(`${asked.what} waits, although nothing refuses it`);
     this.#waiting.add({ holder, message, question: asked }, expected.refusal);
   }
 
-  /** The target that the daemon has chosen must have room, as for a request that comes now. */
+  /** Checks that the target that the daemon has chosen has room now. */
   #admittedWaiter(
     holder: LeaseHolder,
     message: Admit,
@@ -261,8 +262,8 @@ export class Witness {
     const { clockStepped } = this;
     this.#waiting.mustNotPass(asked, arrivedMs);
     const chosen = asked.submission ? asked.targets : [asked.targets[answer.target]!];
-    const at = { ...asked, targets: chosen, nowMs, clockStepped };
-    const expected = this.#expect(this.#state!.book, at);
+    const admitted = { ...asked, targets: chosen, nowMs, clockStepped };
+    const expected = this.#expect(this.#state!.book, admitted);
     const wrong = expected.exact ? expected.verdict({ ...answer, target: 0 }) : null;
     if (wrong !== null) this.#world.fail(`${asked.what} ${wrong}`);
     const path = this.#admitted(holder, message, answer, nowMs);
@@ -291,7 +292,7 @@ export class Witness {
     }
   }
 
-  /** Call it after each event. `pausedUntilMs`: of the daemon. */
+  /** Call after each event. `pausedUntilMs`: until when the daemon is paused. */
   checkWaiting(nowMs: number, pausedUntilMs: number): void {
     const runs = this.#state?.stopping === false && pausedUntilMs <= this.#world.nowMs;
     if (!runs) return this.#waiting.pause();
@@ -327,8 +328,8 @@ export class Witness {
   }
 
   /**
-   * Lets the daemon answer and compares the answer with what must be; `count` counts an admission
-   * and returns its path.
+   * Lets the daemon answer, and compares the answer with the expected one. `count` counts an
+   * admission and returns its path.
    */
   #mustAnswer(
     asked: Question,
@@ -357,11 +358,11 @@ export class Witness {
     for (const lease of message.leases) this.#account.reported(holder, lease, this.#moment(nowMs));
   }
 
-  /** What is still to come of the proxy's earlier connection isn't answered any more. */
+  /** Messages that still arrive on the proxy's earlier connection aren't answered any more. */
   #arrives(holder: LeaseHolder, proxyId: string, helloId: number): void {
-    for (const other of this.#holders.values()) {
-      if (other.proxyId !== proxyId || other.left) continue;
-      const earlier = other.helloId > helloId ? holder : other;
+    for (const known of this.#holders.values()) {
+      if (known.proxyId !== proxyId || known.left) continue;
+      const earlier = known.helloId > helloId ? holder : known;
       earlier.left = true;
       this.#waiting.left(earlier);
       this.#account.closed(earlier);
@@ -424,7 +425,9 @@ export class Witness {
       this.#answered(holder, message, nowMs);
   }
 
-  /** An answer comes in the frame that asks for it, unless the request has waited. */
+  /**
+   * An answer must be sent while its question's frame is handled, unless the request has waited.
+   */
   #answered(holder: LeaseHolder, answer: Admitted | Refused, nowMs: number): void {
     const waiting = this.#waiting.find(holder, answer.id);
     if (waiting === undefined) {
@@ -458,11 +461,11 @@ export class Witness {
   /** Compares the daemon's counters with the truth. */
   check(nowMs: number): void {
     this.#rules.latestMs = Math.max(this.#rules.latestMs, nowMs);
-    // Comparing would read the rules that the daemon has left in its store.
+    // Comparing would load the rules that the daemon has left in its store.
     if (this.#state?.book.ruleSet.isRead !== true) return;
     this.#checks++;
-    // Only what arrives changes counters; the sweep of idle children is noticed by the check at
-    // every so many events.
+    // Only messages change counters, except for the sweep of idle children, which every 32nd check
+    // covers.
     if (this.#comparedTick === this.#tick && this.#checks % 32 !== 0) return;
     this.#comparedTick = this.#tick;
     const { clockStepped } = this;

@@ -14,7 +14,7 @@ const ofOneHost = (
     {
       name: "an allowance is held twice after a reconnect",
       file: "limiterd/handlers/accept-hello.js",
-      find: "releaseOrphan(proxy, id);",
+      find: "releaseInterrupted(proxy, id);",
       put: "",
     },
     {
@@ -26,7 +26,7 @@ const ofOneHost = (
     {
       name: "a lost connection gives back what its requests hold",
       file: slots,
-      find: "proxy.orphans.set(id, { lease, endedAtMs: null });",
+      find: "proxy.interrupted.set(id, { lease, endedAtMs: null });",
       put: "giveBack(lease.hold);",
     },
     {
@@ -44,7 +44,7 @@ const ofOneHost = (
     {
       name: "a settle doesn't replace what was charged for its dead proxy",
       file: interrupted,
-      find: "proxy.orphans.delete(id); const record",
+      find: "proxy.interrupted.delete(id); const record",
       put: "return null; const record",
     },
     {
@@ -76,34 +76,34 @@ const ofOneHost = (
       name: "a floor is free although its owner's streams hold a part of it",
       from: 20,
       file: "limiterd/rules/judge-share.js",
-      find: "scale * (usedOf(counted, unit, atMs) + holds(name))",
-      put: "scale * usedOf(counted, unit, atMs)",
+      find: "scale * (usedOf(counted, unit, thenMs) + stillUsed(name))",
+      put: "scale * usedOf(counted, unit, thenMs)",
     },
     {
       name: "a new request takes what floors keep for others",
       from: 20,
       file: "limiterd/rules/judge.js",
-      find: "waits, need: needOfHard(counter, maxTokens, options) }",
-      put: "waits }",
+      find: "request, need: needOfHardCap(counter, maxTokens, options) }",
+      put: "request }",
     },
     {
       name: "a child whose stream draws doesn't want its floor",
       file: output,
-      find: ".asked(share.name, nowMs, cap?.source === source)",
-      put: ".isIdle(nowMs)",
+      find: "if (cap?.source === source) sharedCap?.noteRefusal(share.name, nowMs); else sharedCap?.noteRequest(share.name, nowMs);",
+      put: "",
       often: false,
     },
     {
       name: "a stream gets the tokens that its provider sends until the call is cancelled",
       file: limits,
-      find: "Math.floor(room / weights.output) - onItsWay(limit, demand)",
+      find: "Math.floor(room / weights.output) - inTransit(limit, demand)",
       put: "Math.floor(room / weights.output)",
     },
     {
       name: "the prompt isn't held",
       file: limits,
-      find: "weightedAmount(weights, promptTokens, output + onItsWay",
-      put: "weightedAmount(weights, 0, output + onItsWay",
+      find: "weightedAmount(weights, promptTokens, output + inTransit",
+      put: "weightedAmount(weights, 0, output + inTransit",
     },
   ] as const
 ).map((mutant) => ({ often: true, ...mutant, simulation: "caps" as const }));

@@ -363,8 +363,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "a ban waits no longer than other rules",
     file: "limiterd/rules/judge.js",
-    find: "if (isLonger(bannedWaitSeconds, longest))",
-    put: "if (longest === null)",
+    find: "breach.waitSeconds > longest.waitSeconds)",
+    put: 'breach.dimension !== "banned" && breach.waitSeconds > longest.waitSeconds)',
     often: false,
   },
   {

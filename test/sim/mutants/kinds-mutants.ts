@@ -49,7 +49,7 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a rule refuses outside its hours",
     file: judge,
-    find: "if (isOff(counter.rule, options.nowMs)) continue;",
+    find: "if (isOff(rule, options.nowMs)) return null;",
     put: "",
     often: true,
   },
@@ -135,7 +135,7 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a deleted rule still caps enqueued tokens",
     file: "limiterd/rules/rule-book.js",
-    find: "this.raised.delete(rule); this.#onBatches.delete(rule);",
+    find: "this.raised.delete(rule); this.#batchRules.delete(rule);",
     put: "this.raised.delete(rule);",
     simulation: "batches",
     often: true,

@@ -37,8 +37,8 @@ export const sharesMutants: readonly Mutant[] = (
       name: "others may use a floor that its owner wants",
       often: false,
       file: cap,
-      find: "const claimed = isShort ? parts[i] : floor * cap;",
-      put: "const claimed = isShort ? parts[i] : 0;",
+      find: "const claimed = wantsMore ? parts[i] : floor * cap;",
+      put: "const claimed = wantsMore ? parts[i] : 0;",
     },
     {
       name: "a deleted share is kept",
@@ -50,7 +50,7 @@ export const sharesMutants: readonly Mutant[] = (
       name: "what a request used isn't added to its child's service",
       often: false,
       file: cap,
-      find: "if (!this.#ports.inRequests()) this.#charge(child, amount);",
+      find: "if (!this.#ports.countsRequests()) this.#charge(child, amount);",
       put: "",
     },
     {
@@ -64,8 +64,8 @@ export const sharesMutants: readonly Mutant[] = (
       name: "withdrawn requests count as service",
       often: false,
       file: cap,
-      find: "if (this.#ports.inRequests()) this.#charge(child, requests);",
-      put: "if (this.#ports.inRequests()) this.#charge(child, Math.max(0, requests));",
+      find: "if (this.#ports.countsRequests()) this.#charge(child, requests);",
+      put: "if (this.#ports.countsRequests()) this.#charge(child, Math.max(0, requests));",
     },
     {
       name: "a child's first requests are expected to cost 1 token",
@@ -85,14 +85,14 @@ export const sharesMutants: readonly Mutant[] = (
       name: "a floor is kept beside what its owner uses of it",
       often: false,
       file: "limiterd/rules/judge-share.js",
-      find: "keptClaims += Math.max(0, wholeOf(claimed) - usedByOther);",
-      put: "keptClaims += wholeOf(claimed);",
+      find: "keptClaims += Math.max(0, inUnits(claimed) - usedByClaimant);",
+      put: "keptClaims += inUnits(claimed);",
     },
     {
       name: "an idle child gets credit",
       often: false,
       file: cap,
-      find: "sharer.service += Math.max(0, this.#level() - this.#serviceOf(sharer));",
+      find: "sharer.service += Math.max(0, this.#startService() - this.#serviceOf(sharer));",
       put: "",
     },
     {
@@ -111,7 +111,7 @@ export const sharesMutants: readonly Mutant[] = (
     {
       name: "a floor that refuses one child stops all",
       file: queues,
-      find: "else if (queue.order.perClass === true) {",
+      find: "else if (queue.order.refusesByClass === true) {",
       put: "else if (false) {",
       often: false,
     },

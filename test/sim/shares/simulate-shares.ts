@@ -13,10 +13,13 @@
  */
 import { judgeAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
 import type { Rule } from "../../../limiterd/counters/counter.js";
-import { slotWantMs, whole } from "../../../limiterd/counters/shared-cap.js";
+import { slotWantMs, wholeUnits } from "../../../limiterd/counters/shared-cap.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../../../limiterd/counters/window.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
-import { chargeOrphans, orphansKeptMs } from "../../../limiterd/handlers/interrupted-requests.js";
+import {
+  chargeInterrupted,
+  interruptedKeptMs,
+} from "../../../limiterd/handlers/interrupted-requests.js";
 import { type ChildShares, shareOfChild } from "../../../shared/domain/child-shares.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Lease, Settle } from "../../../shared/wire/message-to-daemon.js";
@@ -247,7 +250,7 @@ class History {
     if (random.chance(0.7)) await this.#tick();
     // Later, what its requests held of a hard cap is charged.
     for (const proxy of this.proxies)
-      if (this.daemon.nowMs - proxy.cutMs > 0.8 * orphansKeptMs) this.#link(proxy);
+      if (this.daemon.nowMs - proxy.cutMs > 0.8 * interruptedKeptMs) this.#link(proxy);
     this.#endDue();
     if (random.chance(0.008 * this.#harm)) {
       // One is alone, or none is there.
@@ -292,9 +295,9 @@ class History {
 
   #chargeLost(): void {
     const { state, nowMs } = this.daemon;
-    chargeOrphans(state, nowMs);
+    chargeInterrupted(state, nowMs);
     this.#lost = this.#lost.filter(({ child, most, atMs, isUnsure }) => {
-      const isKept = nowMs - atMs < (isUnsure ? 2 : 1) * orphansKeptMs;
+      const isKept = nowMs - atMs < (isUnsure ? 2 : 1) * interruptedKeptMs;
       if (!isKept && !isUnsure) {
         child.served += most;
         this.note("lost and charged", `${child.path} ${most}`);
@@ -545,7 +548,7 @@ class History {
 
   #floor({ name }: Child): number {
     const floor = shareOfChild(this.#shares, name).floor * this.#cap;
-    return this.#isUsage ? floor : whole(floor);
+    return this.#isUsage ? floor : wholeUnits(floor);
   }
 
   #wantMs(): number {

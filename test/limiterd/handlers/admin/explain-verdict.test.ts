@@ -6,7 +6,7 @@ import { explainVerdict } from "../../../../limiterd/handlers/admin/explain-verd
 import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge } from "../../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
-import { release } from "../../../../limiterd/rules/slots.js";
+import { freeSlots } from "../../../../limiterd/rules/slots.js";
 import type { RulesExplanation } from "../../../../shared/api/explanation.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
@@ -399,7 +399,7 @@ t.test(
             else if (also === "reset all") book.resetAll(0);
             if (ends !== null && open.length > 0) {
               const [counters] = open.splice(ends.which % open.length, 1);
-              release(counters!);
+              freeSlots(counters!);
               charge(book, counters!, { atMs: nowMs, requests: 0, tokens: ends.tokens }, nowMs);
             }
             const before = stateOf(book);

@@ -6,7 +6,7 @@ import type { PastRequest } from "../../../../limiterd/rules/back-tests/replayed
 import { charge } from "../../../../limiterd/rules/charge.js";
 import { judge } from "../../../../limiterd/rules/judge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
-import { release } from "../../../../limiterd/rules/slots.js";
+import { freeSlots } from "../../../../limiterd/rules/slots.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { now, ruleWith } from "../../book-of.js";
@@ -63,7 +63,7 @@ function judged(rule: RuleDefinition, requests: readonly PastRequest[]): number[
     if (!isStart) {
       const counters = held.get(number);
       if (counters === undefined) continue;
-      release(counters);
+      freeSlots(counters);
       charge(book, counters, { atMs, requests: 0, tokens: each.tokens }, atMs);
     } else if (judge(book, asked, options).kind === "refused") refused.push(atMs);
     else {
