@@ -46,7 +46,7 @@ export const listEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/lifecycle/restore-rules.ts",
-    line: "if (note !== null && entry.key >= leftFrom)",
+    line: "if (note !== null && entry.key >= leftPrefix)",
     what: ">= becomes >",
     why: "no rule has this key: it is where those on user paths begin",
   },
