@@ -32,7 +32,7 @@ const ofOneHost = (
     {
       name: "what was drawn is free again at a proxy's death",
       file: interrupted,
-      find: "chargeEstimate(state, { proxy, id, orphan: ended }, estimate, nowMs);",
+      find: "chargeEstimate(state, { proxy, id, request: ended }, estimate, nowMs);",
       put: "",
     },
     {

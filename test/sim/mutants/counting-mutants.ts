@@ -68,8 +68,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "failed target keeps its slot of a rule for some models",
     file: releaseSlots,
-    find: "release(heldLease.counters.filter(isOfTarget));",
-    put: 'release(heldLease.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));',
+    find: "freeSlots(heldLease.counters.filter(isOfTarget));",
+    put: 'freeSlots(heldLease.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));',
     often: true,
   },
   {
@@ -152,8 +152,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "journaled request counted again when its lease is reported",
     file: recount,
-    find: "const request = lsn !== 0 && isRequestForgotten(epochs, lsn, again);",
-    put: "const request = lsn < epochs.startLsn && !again.path;",
+    find: "const isRequestLost = lsn !== 0 && isRequestForgotten(epochs, lsn, before);",
+    put: "const isRequestLost = lsn < epochs.startLsn && !before.path;",
     often: false,
   },
   {
@@ -166,14 +166,14 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "reported lease not counted",
     file: recount,
-    find: "if (request)",
+    find: "if (isRequestLost)",
     put: "if (false)",
     often: false,
   },
   {
     name: "failed target's slot not given back",
     file: releaseSlots,
-    find: "release(heldLease.counters.filter(",
+    find: "freeSlots(heldLease.counters.filter(",
     put: "void (heldLease.counters.filter(",
     often: true,
   },
@@ -356,8 +356,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "a ban of a template is skipped for a new child",
     file: "limiterd/rules/judge.js",
-    find: "if (maxRequests === 0) {",
-    put: "if (maxRequests === 0 && !isNewChild(counter)) {",
+    find: "if (maxRequests === 0)",
+    put: "if (maxRequests === 0 && !isNewChild(counter))",
     often: false,
   },
   {

@@ -84,8 +84,8 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a cheaper model isn't charged",
     file: charge,
-    find: "const isThere = held !== undefined && isSameTarget(held.target, target);",
-    put: 'const isThere = held !== undefined && isSameTarget(held.target, target); if (target?.model === "Cheap") target = null;',
+    find: "const isAtTarget = held !== undefined && isSameTarget(held.target, target);",
+    put: 'const isAtTarget = held !== undefined && isSameTarget(held.target, target); if (target?.model === "Cheap") target = null;',
     often: false,
   },
   {

@@ -16,8 +16,8 @@ export const verdictMutants: readonly Mutant[] = [
   {
     name: "verdict that was read is taken back",
     file: takeBack,
-    find: "if (read === undefined || number <= read)",
-    put: "if (read === undefined)",
+    find: "if (readNumber === undefined || number <= readNumber)",
+    put: "if (readNumber === undefined)",
     often: true,
   },
   {
@@ -65,14 +65,14 @@ export const verdictMutants: readonly Mutant[] = [
   {
     name: "connection that was left keeps its slots",
     file: "limiterd/handlers/accept-hello.js",
-    find: "if (other !== null) releaseAllLeases(other);",
+    find: "if (current !== null) releaseAllLeases(current);",
     put: "",
     often: false,
   },
   {
     name: "of two connections the one whose hello is read last counts",
     file: "limiterd/handlers/accept-hello.js",
-    find: "if (other !== null && other.helloId > peer.helloId)",
+    find: "if (current !== null && current.helloId > peer.helloId)",
     put: "if (false)",
     often: false,
   },

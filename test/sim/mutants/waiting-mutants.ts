@@ -48,8 +48,8 @@ export const waitingMutants: readonly Mutant[] = (
       name: "the youngest of a class is admitted first",
       often: false,
       file: queues,
-      find: "while (at > 0 && isBefore(entry, line.entries[at - 1])) at--;",
-      put: "at = 0;",
+      find: "while (index > 0 && isBefore(entry, line.entries[index - 1])) index--;",
+      put: "index = 0;",
     },
   ] as const
 ).map((mutant) => ({ often: true, ...mutant, simulation: "waiting" as const }));
