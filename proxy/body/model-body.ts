@@ -55,6 +55,8 @@ export interface ModelBody {
   readonly carriedTools: readonly string[] | null;
   /** Whether the client requested the usage chunk of a stream. */
   readonly includeUsage: boolean;
+  /** Whether the body is one of OpenAI's other API, as in `mistaken-body.ts`. */
+  readonly isMistaken: boolean;
 }
 
 export type ModelField = "model" | "agent";
@@ -151,6 +153,7 @@ export function parseModelBody(
       mayRunOthers: mayRunOthers(value) || hasRepeatedKind(bytes, value, members),
       carriedTools: carriedTools(value),
       includeUsage: options?.["include_usage"] === true,
+      isMistaken: isMistaken(subjects[operation], value),
     },
   };
 }
@@ -164,15 +167,27 @@ interface Subject {
   readonly name: string;
   readonly kinds: readonly Kind[];
   readonly required: boolean;
+  /** The field of OpenAI's other API, whose body clients send to this path. */
+  readonly mistakenFor?: string;
 }
 
 /** The one field that each operation needs, and its type. The provider checks its content. */
 const subjects = {
-  chat_completions: { name: "messages", kinds: ["an array"], required: true },
+  chat_completions: {
+    name: "messages",
+    kinds: ["an array"],
+    required: true,
+    mistakenFor: "input",
+  },
   messages: { name: "messages", kinds: ["an array"], required: true },
   count_tokens: { name: "messages", kinds: ["an array"], required: true },
   // A stored prompt may replace it, or a stored response that the request continues.
-  responses: { name: "input", kinds: ["a string", "an array"], required: false },
+  responses: {
+    name: "input",
+    kinds: ["a string", "an array"],
+    required: false,
+    mistakenFor: "messages",
+  },
   compact: { name: "input", kinds: ["a string", "an array"], required: false },
   input_tokens: { name: "input", kinds: ["a string", "an array"], required: false },
   completions: { name: "prompt", kinds: ["a string", "an array"], required: true },
@@ -212,7 +227,8 @@ function checkFields(
   const { name, kinds, required }: Subject = subjects[operation];
   const subject = fields[name];
   if (isAbsent(subject)) {
-    if (required) return { message: `${name} is required`, param: name };
+    if (required && !isMistaken(subjects[operation], fields))
+      return { message: `${name} is required`, param: name };
   } else if (!kinds.includes(kindOf(subject)))
     return {
       message: `${name} must be ${kinds.join(" or ")}, not ${kindOf(subject)}`,
@@ -232,6 +248,12 @@ function checkFields(
     message: `stream_options.include_usage must be true or false, not ${kindOf(includeUsage)}`,
     param: "stream_options.include_usage",
   };
+}
+
+function isMistaken({ name, mistakenFor }: Subject, fields: Fields): boolean {
+  if (mistakenFor === undefined || !isAbsent(fields[name])) return false;
+  const other = fields[mistakenFor];
+  return Array.isArray(other) || (mistakenFor === "input" && typeof other === "string");
 }
 
 function fieldOfInteraction({ agent }: Fields): ModelField {

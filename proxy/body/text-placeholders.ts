@@ -107,7 +107,9 @@ function placeInside(
   // Some targets cut white space at the end of the last turn.
   if (outer === "turns")
     return isObject(value) && Number(key) < (container as unknown[]).length - 1 ? "turn" : "other";
-  if (outer === "parts") return isObject(value) ? "part" : "other";
+  // What a tool returned, in place of parts, is written as JSON (`plain-chat.ts`).
+  if (outer === "parts")
+    return isObject(value) && typeof value["type"] === "string" ? "part" : "other";
   return (outer === "turn" || outer === "part") && key === "content" && isList ? "parts" : "other";
 }
 

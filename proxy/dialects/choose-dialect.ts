@@ -27,7 +27,7 @@ import { ChatStreamToMessages } from "./messages-to-chat/chat-stream-to-messages
 import { messagesRequestToChat } from "./messages-to-chat/messages-request-to-chat.js";
 import { chatAnswerToResponses } from "./responses-to-chat/chat-answer-to-responses.js";
 import { ChatStreamToResponses } from "./responses-to-chat/chat-stream-to-responses.js";
-import { hoistTools } from "./responses-to-chat/client-tools.js";
+import { flatTools, hoistTools } from "./responses-to-chat/client-tools.js";
 import { compactingBy } from "./responses-to-chat/compact-responses.js";
 import { repeatedFields } from "./responses-to-chat/response-object.js";
 import { wantsCompaction, withUpdates } from "./responses-to-chat/responses-input-to-chat.js";
@@ -126,7 +126,7 @@ export const responsesToChat: Translation = {
 
 /** A request of the Responses API whose tools and settings are in their own fields. */
 function plain(body: JsonObject): JsonObject {
-  return hoistTools(withUpdates(body));
+  return flatTools(hoistTools(withUpdates(body)));
 }
 
 const untranslated = Object.fromEntries(

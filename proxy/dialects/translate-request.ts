@@ -7,6 +7,7 @@ import type { Operation } from "../../shared/operation.js";
 import { countedByGoogle, countedFields } from "./count-translations.js";
 import { placeBreakpoints } from "./fit/cache-breakpoints.js";
 import { fitChatRequest } from "./fit/fit-chat-request.js";
+import { isOtherModel } from "./fit/fit-messages.js";
 import { fitMessagesRequest } from "./fit/fit-messages-request.js";
 import { fitResponsesRequest } from "./fit/fit-responses-request.js";
 import { chatTraitsOf, messagesTraitsOf } from "./fit/target-traits.js";
@@ -39,6 +40,7 @@ export function translateRequest(body: JsonObject, target: TranslatedTarget): Tr
     takesCustomTools: provider.chat.takesCustomTools,
     provider: provider.name,
     takesFilesInResults: target.operation === "responses" || target.operation === "input_tokens",
+    takesUnsignedThinking: isOtherModel(target),
     takesFileUrls: fetching.has(target.operation),
   });
   if (!translated.ok) return translated;

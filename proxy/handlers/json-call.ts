@@ -35,6 +35,7 @@ import {
   type RefusedParts,
   withoutFieldsStep,
 } from "../dialects/fit/own-reasoning.js";
+import { bodyOfPath } from "../dialects/mistaken-body.js";
 import { overrideRequest } from "../dialects/override-request.js";
 import { isMarked } from "../dialects/shared/made-by.js";
 import { signatureOfOthers } from "../dialects/shared/thought-signature.js";
@@ -66,14 +67,16 @@ import {
 } from "./model-call.js";
 import { googleBody, streamForm } from "./model-in-path.js";
 
+/** `rewritten`: the body in the path's form, if the client has sent that of another API. */
 export async function readJsonCall(
   operation: JsonOperation,
   context: RequestContext<CallParts>,
+  rewritten: BodyOfPath | null = null,
 ): Promise<ReadCall> {
   const { gateway, exchange, caller, record } = context;
   const { bodyBytesMax, defaultModels } = gateway.config.server;
   const fromMonoMs = gateway.monoMs();
-  const body = await exchange.readBody(bodyBytesMax);
+  const body = rewritten ?? (await exchange.readBody(bodyBytesMax));
   record.addWait(gateway.monoMs() - fromMonoMs);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const bytes = withoutMark(body.bytes);
@@ -92,6 +95,10 @@ export async function readJsonCall(
     otherModel(operation, exchange, defaultModels),
   );
   if (!parsed.ok) return parsed;
+  if (parsed.body.isMistaken) {
+    const own = rewriteMistaken(operation, bytes, exchange);
+    return own.ok ? readJsonCall(operation, context, own) : own;
+  }
   const { outline } = text;
   const naming = caller.isOperator
     ? null
@@ -104,8 +111,33 @@ export async function readJsonCall(
     members: parsed.members,
     naming,
     turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
+    dropped: rewritten?.dropped ?? [],
   };
   return { ok: true, call: new JsonCall(operation, parts, context) };
+}
+
+interface BodyOfPath {
+  readonly ok: true;
+  readonly bytes: Buffer;
+  /** Fields that the path's API doesn't have. */
+  readonly dropped: readonly string[];
+}
+
+/** See `mistaken-body.ts`. The memory of the body becomes that of the new one. */
+function rewriteMistaken(
+  operation: JsonOperation,
+  bytes: Buffer,
+  { memory }: Pick<Exchange, "memory">,
+): BodyOfPath | { readonly ok: false; readonly failure: Failure } {
+  assert(operation === "chat_completions" || operation === "responses", "these may be mistaken");
+  const copies = bytes.length * translatedBodyFactor;
+  if (!memory.take(copies)) return { ok: false, failure: noMemory() };
+  const own = bodyOfPath(operation, parseObjectExactly(bytes));
+  const written = own.ok ? Buffer.from(writeExactly(own.body)) : bytes;
+  const spare = copies + bytes.length - written.length;
+  if (spare >= 0) memory.give(spare);
+  else if (!memory.take(-spare)) return { ok: false, failure: noMemory() };
+  return own.ok ? { ok: true, bytes: written, dropped: own.dropped } : own;
 }
 
 const byteOrderMark = Buffer.from("\ufeff");
@@ -140,6 +172,8 @@ interface ReadBody extends Pick<ModelCall, "naming" | "turn"> {
   readonly clientBody: ClientBody;
   readonly modelBody: ModelBody;
   readonly members: readonly JsonMember[];
+  /** Fields that were dropped when the body was read. */
+  readonly dropped: readonly string[];
 }
 
 class JsonCall implements ModelCall {
@@ -160,6 +194,7 @@ class JsonCall implements ModelCall {
   #members: readonly JsonMember[];
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
+  readonly #dropped: readonly string[];
   readonly #dialects: CallDialects;
   /** By target; null without translations. */
   #translations: Map<string, TranslatedRequest> | null = null;
@@ -173,7 +208,7 @@ class JsonCall implements ModelCall {
 
   constructor(
     operation: JsonOperation,
-    { clientBody, modelBody, members, naming, turn }: ReadBody,
+    { clientBody, modelBody, members, naming, turn, dropped }: ReadBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
@@ -188,6 +223,7 @@ class JsonCall implements ModelCall {
     this.#clientBody = clientBody;
     this.#modelBody = modelBody;
     this.#members = members;
+    this.#dropped = dropped;
     this.#dialects = new CallDialects(operation, modelBody);
     this.#exchange = exchange;
     this.#nowMs = gateway.nowMs;
@@ -247,10 +283,13 @@ class JsonCall implements ModelCall {
       granted === null
         ? repaired
         : withOutputMaximum(request.operation, repaired, { ...granted, chatField });
-    const dropped =
-      repaired === request.body ? request.dropped : [...request.dropped, "halves of characters"];
+    const isRepaired = repaired !== request.body;
     const body = new SentBody(capped);
     this.#sent.push(body);
+    const dropped =
+      isRepaired || this.#dropped.length > 0
+        ? [...this.#dropped, ...request.dropped, ...(isRepaired ? ["halves of characters"] : [])]
+        : request.dropped;
     return { ...request, body, dropped };
   }
 

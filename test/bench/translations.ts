@@ -30,6 +30,7 @@ const requestOptions = {
   takesCustomTools: false,
   provider: "openai",
   takesFilesInResults: false,
+  takesUnsignedThinking: false,
   takesFileUrls: false,
 };
 const context = {

@@ -3,6 +3,7 @@ import { agentReports } from "./agents.js";
 import { contentReports } from "./content.js";
 import { failures } from "./failures.js";
 import { gatewayReports } from "./gateway-reports.js";
+import { mixedReports } from "./mixed-reports.js";
 import { modelReports } from "./models.js";
 import type { OutsideCase } from "./outside-case.js";
 import { recentReports } from "./recent-reports.js";
@@ -26,4 +27,5 @@ export const cases: readonly OutsideCase[] = [
   ...gatewayReports,
   ...relayReports,
   ...shapeReports,
+  ...mixedReports,
 ];

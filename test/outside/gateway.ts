@@ -19,11 +19,20 @@ const providers: Readonly<Record<string, string>> = {
   anthropic:
     "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet, claude-opus-5, claude-opus-5-5, claude-sonnet-5-5]",
   gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview, gemini-3.1-flash-lite, gemini-3.7-flash]",
+  deepseek: "models: [deepseek-v4-pro]",
   bedrock: "models: [us.openai.gpt-6-sol]",
   vllm: "models: [qwen3-coder, llama-3.3, limited, limited-too, measured]",
   ollama: "models: [qwen3]",
   openrouter: "models: [google/gemini-3-pro-preview, anthropic/claude-opus-4.8]",
   "openrouter-2": "models: [google/gemini-3-pro-preview]",
+};
+
+/** The types of the others are their names. */
+const types: Readonly<Record<string, string>> = {
+  bedrock: "openai",
+  deepseek: "anthropic",
+  openrouter: "openai",
+  "openrouter-2": "openai",
 };
 
 const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
@@ -112,10 +121,10 @@ function reply(response: ServerResponse, answer: ProviderAnswer): void {
 const descriptions: Readonly<Partial<Record<Operation, Description>>> = {
   "chat/completions": "chat",
   messages: "messages",
-  responses: "responses",
+  // That of the Responses API is a rule of the hosts' own, since OpenAI's agents send less.
 };
 /** They take what OpenAI publishes, and more. */
-const extended = ["vllm", "ollama", "gemini", "openrouter", "openrouter-2", "bedrock"];
+const extended = ["vllm", "ollama", "gemini", "openrouter", "openrouter-2", "bedrock", "deepseek"];
 
 /** Why the provider refuses a request, by what it publishes and by its rules for the model. */
 function refusal(
@@ -211,7 +220,7 @@ providers:
 ${Object.entries(providers)
   .map(
     ([name, more]) =>
-      `  ${name}: { type: ${/openrouter|bedrock/.test(name) ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
+      `  ${name}: { type: ${types[name] ?? name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
   )
   .join("\n")}
 rate_limits:

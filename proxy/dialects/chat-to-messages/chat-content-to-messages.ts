@@ -2,11 +2,11 @@
 import { isAbsent } from "../../../shared/checked.js";
 import {
   decodedText,
-  imageType,
   isWebUrl,
   namelessPdf,
   namelessText,
-  readDataUrl,
+  readDocument,
+  readImage,
 } from "../shared/data-url.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -90,9 +90,9 @@ function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObje
   const image = typeof value === "string" ? { url: value } : reader.object(value, at);
   reader.fields(image, chatImageFields, `${at}.`);
   const url = reader.text(image["url"], `${at}.url`);
-  const data = readDataUrl(url);
-  if (data?.mediaType.startsWith("image/")) {
-    const mediaType = imageType(data);
+  const image64 = readImage(url);
+  if (image64 !== null) {
+    const { mediaType, base64 } = image64;
     if (!imageTypes.includes(mediaType))
       reader.unsupported(
         `${at}.url`,
@@ -101,7 +101,7 @@ function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObje
       );
     return {
       type: "image",
-      source: { type: "base64", media_type: mediaType, data: data.base64 },
+      source: { type: "base64", media_type: mediaType, data: base64 },
     };
   }
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
@@ -116,7 +116,7 @@ function documentBlock(value: unknown, at: string, reader: RequestReader): JsonO
     const url = reader.text(file["file_url"], `${at}.file_url`);
     return { type: "document", source: { type: "url", url } };
   }
-  const data = readDataUrl(reader.text(file["file_data"], `${at}.file_data`));
+  const data = readDocument(reader.text(file["file_data"], `${at}.file_data`));
   const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${at}.filename`);
   const block: Record<string, unknown> = { type: "document" };
   const text = data === null ? null : decodedText(data);

@@ -6,7 +6,7 @@ import { isAbsent, isObject } from "../../../shared/checked.js";
 import { requestedEffort } from "../../body/requested-effort.js";
 import { schemaInstruction } from "../fit/fit-chat-request.js";
 import { thinkingTokensMin } from "../fit/fit-messages-request.js";
-import { withNestedTools } from "../shared/nested-tools.js";
+import { plainChat } from "../fit/plain-chat.js";
 import { RequestReader } from "../shared/request-reader.js";
 import { checkValue } from "../shared/tool-call.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
@@ -22,9 +22,9 @@ export function chatRequestToMessages(
 ): TranslatedRequest {
   const reader = new RequestReader("Anthropic messages", options.isStrict);
   if (!reader.isShallowEnough(request)) return reader.result(request);
-  const body = withNestedTools(request);
+  const body = plainChat(request);
   reader.fields(body, chatRequestFields, "");
-  const turns = chatTurnsToMessages(body["messages"], reader);
+  const turns = chatTurnsToMessages(body["messages"], options.takesUnsignedThinking, reader);
   const budget = new SchemaBudget();
   // The answer's schema takes from the budget before those of tools.
   const format = responseFormat(body["response_format"], budget, reader);

@@ -33,7 +33,12 @@ interface MessagesTurns {
 
 type Turn = { readonly role: "user" | "assistant"; readonly content: JsonObject[] };
 
-export function chatTurnsToMessages(value: unknown, reader: RequestReader): MessagesTurns {
+/** `takesUnsigned`: as in `RequestOptions`. */
+export function chatTurnsToMessages(
+  value: unknown,
+  takesUnsigned: boolean,
+  reader: RequestReader,
+): MessagesTurns {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
   const ids = new CallIds();
@@ -60,7 +65,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         addBlocks(
           turns,
           "assistant",
-          withCacheMark(message, assistantBlocks(message, at, ids, reader)),
+          withCacheMark(message, assistantBlocks(message, { at, ids, takesUnsigned }, reader)),
         );
         break;
       case "tool":
@@ -108,16 +113,22 @@ function userBlocks(message: JsonObject, at: string, reader: RequestReader): Jso
   return blocks;
 }
 
+interface AssistantTurn {
+  readonly at: string;
+  readonly ids: CallIds;
+  readonly takesUnsigned: boolean;
+}
+
 function assistantBlocks(
   message: JsonObject,
-  at: string,
-  ids: CallIds,
+  { at, ids, takesUnsigned }: AssistantTurn,
   reader: RequestReader,
 ): JsonObject[] {
   reader.fields(message, chatAssistantFields, `${at}.`);
   const blocks = isAbsent(message["thinking_blocks"])
     ? blocksOfDetails(message["reasoning_details"])
     : thinkingBlocks(message["thinking_blocks"], `${at}.thinking_blocks`, reader);
+  if (takesUnsigned && blocks.length === 0) append(blocks, unsignedThinking(message));
   if (!isAbsent(message["content"]))
     append(blocks, chatContentToMessages(message["content"], "assistant", `${at}.content`, reader));
   const refusal = isAbsent(message["refusal"])
@@ -130,6 +141,21 @@ function assistantBlocks(
       blocks.push(toolUse(call, `${at}.tool_calls[${i}]`, ids, reader));
   }
   return blocks;
+}
+
+/**
+ * Other makers' models want the thinking before their calls back, which DeepSeek refuses to go
+ * without (NousResearch/hermes-agent#16149), and take it without a signature (#75748).
+ */
+function unsignedThinking({
+  reasoning_content: reasoning,
+  reasoning: own,
+  tool_calls: calls,
+}: JsonObject): JsonObject[] {
+  const thinking = reasoning ?? own;
+  return isAbsent(calls) || typeof thinking !== "string" || thinking === ""
+    ? []
+    : [{ type: "thinking", thinking }];
 }
 
 /**

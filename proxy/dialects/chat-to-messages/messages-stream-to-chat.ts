@@ -118,9 +118,18 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #start(message: unknown): void {
-    if (!isObject(message) || this.#begun)
-      throw new UntranslatableAnswer("the provider's stream begins twice, or without a message");
-    this.#id = chatId(message["id"], this.#context);
+    if (!isObject(message))
+      throw new UntranslatableAnswer("the provider's stream begins without a message");
+    const id = chatId(message["id"], this.#context);
+    // Some gateways repeat the event (maximhq/bifrost#4556). Another message is another answer, of
+    // which the first one's blocks would be a part (vercel/ai#18331).
+    if (this.#begun) {
+      if (id !== this.#id)
+        throw new UntranslatableAnswer("the provider's stream begins another message");
+      this.#usage = mergeUsage(this.#usage, message["usage"]);
+      return;
+    }
+    this.#id = id;
     this.#chunkHead = null;
     this.#usage = message["usage"];
     this.#begin();

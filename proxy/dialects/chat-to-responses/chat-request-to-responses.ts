@@ -3,7 +3,7 @@
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { requestedEffort } from "../../body/requested-effort.js";
-import { withNestedTools } from "../shared/nested-tools.js";
+import { plainChat } from "../fit/plain-chat.js";
 import { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { chatRequestFields } from "./chat-fields.js";
@@ -31,7 +31,7 @@ export function chatRequestToResponses(
 ): TranslatedRequest {
   const reader = new RequestReader("Responses", options.isStrict);
   if (!reader.isShallowEnough(request)) return reader.result(request);
-  const body = withNestedTools(request);
+  const body = plainChat(request);
   reader.fields(body, chatRequestFields, "");
   const out: Record<string, unknown> = {
     model: body["model"],

@@ -56,12 +56,14 @@ export function otherMessagesStep(target: FitTarget): FitStep | null {
   return fitsOtherMessages(target) ? messagesForOthers : null;
 }
 
+export function fitsOtherMessages(target: FitTarget): boolean {
+  return target.provider.nativeRequests === "fitted" && isOtherModel(target);
+}
+
 /** Whether the model isn't Anthropic's, judged by its name and the configuration. */
-export function fitsOtherMessages({ provider, model }: FitTarget): boolean {
-  const { baseUrl, nativeRequests } = provider;
+export function isOtherModel({ provider, model }: Omit<FitTarget, "isNamed">): boolean {
   return (
-    nativeRequests === "fitted" &&
-    baseUrl !== providerTraits.anthropic.baseUrl &&
+    provider.baseUrl !== providerTraits.anthropic.baseUrl &&
     messagesModelTraits(namedLike(provider, model)) === null
   );
 }

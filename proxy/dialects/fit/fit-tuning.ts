@@ -7,11 +7,11 @@ import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { ollamaRules, ownServerRules } from "../../../shared/config/host-traits.js";
 import { requestedEffort } from "../../body/requested-effort.js";
-import { withNestedTools } from "../shared/nested-tools.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
 import { fitMovedMessages, fitNativeChat } from "./fit-native-chat.js";
+import { mayMixDialects, plainChat } from "./plain-chat.js";
 import { chatTraitsOf } from "./target-traits.js";
 
 /** One change of a client's own request. Returns `body` itself if there is nothing to change. */
@@ -66,13 +66,15 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const isContinued = isMoved(target) && messageFields.some(has);
   const isHosts = fitsHost(provider, has);
   const isOpenrouters = hasReasoningObject(provider, has);
-  const isCursors = provider.chat.takesCustomTools && fitted(provider) && has("custom");
-  if (!isTuned && !isContinued && !isHosts && !isOpenrouters && !isCursors) return null;
+  const isMixed =
+    fitted(provider) &&
+    (mayMixDialects(bytes) || (provider.chat.takesCustomTools && has("custom")));
+  if (!isTuned && !isContinued && !isHosts && !isOpenrouters && !isMixed) return null;
   const traits = chatTraitsOf(provider, model);
   const host = { chat: provider.chat, traits, model, provider: provider.name };
   return (original, check) => {
-    const nested = isCursors ? withNestedTools(original) : original;
-    const body = isOpenrouters ? withEffort(nested) : nested;
+    const plain = isMixed ? plainChat(original) : original;
+    const body = isOpenrouters ? withEffort(plain) : plain;
     const atHost = isHosts ? (fitNativeChat(body, host, check) ?? body) : body;
     const continued = isContinued ? fitMovedMessages(atHost, host) : atHost;
     return isTuned ? withTuning(continued, host, check) : continued;

@@ -7,7 +7,8 @@
  * signatures of calls back. Without a call, a last, empty thought carries them.
  */
 import { type Call, CallSequence } from "../shared/call-sequence.js";
-import { AnswerSize, type ChatPiece } from "../shared/chat-pieces.js";
+import { AnswerSize, type ChatPiece, imageAsText } from "../shared/chat-pieces.js";
+import { readImage } from "../shared/data-url.js";
 import { keptAsSignature } from "../shared/kept-reasoning.js";
 import { googleFinishReason } from "../shared/stop-reasons.js";
 import { withThinking } from "../shared/thinking-blocks.js";
@@ -27,6 +28,8 @@ export interface Finish {
   readonly finishMessage: string | null;
   /** The prompt was blocked, so the answer has no candidate. */
   readonly isBlocked: boolean;
+  /** The pages that the answer cites, as `groundingChunks`. */
+  readonly cited: readonly JsonObject[];
 }
 
 export class CandidateParts {
@@ -49,6 +52,7 @@ export class CandidateParts {
   #calls = 0;
   #thoughts = "";
   #blocks: JsonObject[] = [];
+  readonly #cited: JsonObject[] = [];
   #refusal = "";
   #malformed: string | null = null;
   #isEmpty = true;
@@ -83,6 +87,7 @@ export class CandidateParts {
   /** Throws `UntranslatableAnswer`. */
   add(piece: ChatPiece): void {
     if (piece.kind === "text") return this.#text(piece.text);
+    if (piece.kind === "image") return this.#image(piece.url);
     this.#size.add(piece);
     switch (piece.kind) {
       case "reasoning":
@@ -95,8 +100,11 @@ export class CandidateParts {
       case "refusal":
         this.#refusal += piece.text;
         break;
-      case "citation":
+      case "citation": {
+        const { url: uri, title } = piece.citation;
+        this.#cited.push({ web: { uri, title } });
         break;
+      }
       default:
         this.#sequence.add(piece);
     }
@@ -106,6 +114,13 @@ export class CandidateParts {
     if (text === "") return;
     this.#sequence.end();
     this.#emit({ text });
+  }
+
+  #image(url: string): void {
+    const image = readImage(url);
+    if (image === null) return this.#text(imageAsText(url));
+    this.#sequence.end();
+    this.#emit({ inlineData: { mimeType: image.mediaType, data: image.base64 } });
   }
 
   #emitCall({ clientId, name, custom }: Call & { readonly name: string }): void {
@@ -136,6 +151,10 @@ export class CandidateParts {
 
   /** `finish`: the chat completion's reason. Throws `FailedAnswer`. */
   end(finish: unknown): Finish {
+    return { ...this.#end(finish), cited: this.#cited };
+  }
+
+  #end(finish: unknown): Omit<Finish, "cited"> {
     const reason = googleFinishReason(finish);
     if (reason === null) throw new FailedAnswer("the provider ended its answer with an error");
     this.#isCut = reason === "MAX_TOKENS";

@@ -42,12 +42,13 @@ export function ending(parts: readonly JsonObject[], finish: Finish): JsonObject
 /** Adds an empty part if there is none, because clients expect one in every content. */
 function lastCandidate(
   parts: readonly JsonObject[],
-  { finishReason, finishMessage }: Finish,
+  { finishReason, finishMessage, cited }: Finish,
 ): JsonObject {
   return {
     content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
     finishReason,
     ...(finishMessage === null ? {} : { finishMessage }),
+    ...(cited.length === 0 ? {} : { groundingMetadata: { groundingChunks: cited } }),
     index: 0,
   };
 }

@@ -28,7 +28,11 @@ export const googleRequestFields: FieldTable = fieldTable({
   generationConfig: mapped("`generationConfig`"),
   serviceTier: mapped("`service_tier`"),
   safetySettings: dropped("which has no such setting", "must be empty", isEmptyList),
-  cachedContent: refused("which can't read what is cached at Google"),
+  cachedContent: refused(
+    "which can't read what is cached at Google",
+    "must be empty",
+    (value) => value === "",
+  ),
   labels: leftOut("labels for Google's bill"),
   store: leftOut("whether Google keeps a log of it"),
 });
@@ -59,7 +63,7 @@ export const googleConfigFields: FieldTable = fieldTable({
     isFalse,
   ),
   logprobs: dropped("whose log probabilities Sluice doesn't translate"),
-  responseModalities: refused("which only returns text", 'must be ["TEXT"]', isTextOnly),
+  responseModalities: mapped("with `IMAGE` → `modalities`; others than it and `TEXT` are refused"),
   speechConfig: refused("which only returns text"),
   mediaResolution: noSuchSetting,
   imageConfig: noSuchSetting,
@@ -149,10 +153,6 @@ export const googleToolConfigFields: FieldTable = fieldTable({
   retrievalConfig: noSuchSetting,
   includeServerSideToolInvocations: leftOut("there are none"),
 });
-
-function isTextOnly(value: unknown): boolean {
-  return Array.isArray(value) && value.every((modality) => modality === "TEXT");
-}
 
 /**
  * Whether a part records the work of one of Google's own tools. The model's text has the result.

@@ -45,6 +45,7 @@ export function googleRequestToChat(
   set("tool_choice", choice);
   set("reasoning_effort", reasoningEffort(config["thinkingConfig"], reader));
   set("response_format", responseFormat(config, reader));
+  set("modalities", modalities(config["responseModalities"], reader));
   set("service_tier", reader.enumValue(body["serviceTier"], serviceTiers, "serviceTier"));
   askForJson(out);
   return reader.result(out);
@@ -109,6 +110,17 @@ function responseFormat(config: JsonObject, reader: RequestReader): JsonObject |
     return schemaFormat(jsonSchemaOf(schema) as JsonObject);
   }
   return type === "application/json" ? { type: "json_object" } : undefined;
+}
+
+/** The names that OpenRouter takes. Undefined for text, the default. */
+function modalities(value: unknown, reader: RequestReader): readonly string[] | undefined {
+  const at = "generationConfig.responseModalities";
+  if (isAbsent(value)) return undefined;
+  const names = reader.list(value, at).map((name, i) => reader.text(name, `${at}[${i}]`));
+  const other = names.findIndex((name) => name !== "TEXT" && name !== "IMAGE");
+  if (other !== -1)
+    reader.unsupported(`${at}[${other}]`, "must be TEXT or IMAGE", "which returns nothing else");
+  return names.includes("IMAGE") ? names.map((name) => name.toLowerCase()) : undefined;
 }
 
 /** OpenAI refuses its JSON mode unless a message has the word; Google doesn't ask for that. */

@@ -4,7 +4,9 @@ import {
   answeredChoice,
   type CallPiece,
   type ChatPiece,
+  type Citation,
   chatPieces,
+  imageAsText,
   namelessCall,
 } from "../shared/chat-pieces.js";
 import { stopFields, stopReason, stopSequence } from "../shared/stop-reasons.js";
@@ -27,6 +29,8 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     );
   const pieces = chatPieces(choice, "message", context.provider);
   const texts = pieces.filter((piece) => piece.kind === "text").filter(({ text }) => text !== "");
+  const images = pieces.filter((piece) => piece.kind === "image");
+  const citations = pieces.filter((piece) => piece.kind === "citation");
   const calls = pieces.filter((piece) => piece.kind === "call");
   const ids = new UniqueIds();
   const isCut = choice["finish_reason"] === "length";
@@ -38,7 +42,14 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     model: context.model,
     content: [
       ...thinkingBlocks(pieces),
-      ...texts.map(({ text }) => ({ type: "text", text })),
+      ...texts.map(({ text }, i) => ({
+        type: "text",
+        text,
+        ...(i === texts.length - 1 && citations.length > 0
+          ? { citations: citations.map(({ citation }) => citedPage(citation)) }
+          : {}),
+      })),
+      ...images.map(({ url }) => ({ type: "text", text: imageAsText(url) })),
       ...calls.map((call, i) => ({
         type: "tool_use",
         id: ids.of(toolUseId(call, i, context)),
@@ -51,6 +62,17 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     ),
     stop_details: stopDetails(refusal),
     usage: messagesUsage(body["usage"], body["service_tier"]),
+  };
+}
+
+/** A page that the text cites. Other hosts encrypt no place in it, which Anthropic wants back. */
+export function citedPage({ url, title }: Citation): JsonObject {
+  return {
+    type: "web_search_result_location",
+    url,
+    title,
+    encrypted_index: noSignature,
+    cited_text: "",
   };
 }
 

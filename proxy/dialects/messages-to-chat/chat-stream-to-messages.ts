@@ -7,7 +7,7 @@
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { type Call, CallSequence } from "../shared/call-sequence.js";
-import { chatPieces } from "../shared/chat-pieces.js";
+import { type Citation, chatPieces, imageAsText } from "../shared/chat-pieces.js";
 import { ChatStreamReader } from "../shared/chat-stream-reader.js";
 import { messagesErrorEvent } from "../shared/error-events.js";
 import { stopFields, stopReason, stopSequence } from "../shared/stop-reasons.js";
@@ -17,6 +17,7 @@ import { messagesUsage } from "../shared/translate-usage.js";
 import { type AnswerContext, FailedAnswer, type JsonObject } from "../shared/translation.js";
 import {
   calledName,
+  citedPage,
   messagesId,
   stopDetails,
   toolNames,
@@ -27,6 +28,9 @@ type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking"; isSigned: boolean }
   | { readonly kind: "call" };
+
+/** What a citation that is kept takes beside its texts. */
+const recordChars = 256;
 
 export class ChatStreamToMessages extends ChatStreamReader {
   readonly #context: AnswerContext;
@@ -41,6 +45,9 @@ export class ChatStreamToMessages extends ChatStreamReader {
     end: () => this.#closeBlock(),
   });
   #calls = 0;
+  /** Pages that are cited before the text. */
+  #citations: JsonObject[] = [];
+  #citationChars = 0;
   #refusal = "";
   #stopSequence: string | null = null;
   protected override readonly errorEvent = messagesErrorEvent;
@@ -58,7 +65,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   }
 
   override get heldBytes(): number {
-    return this.unsentChars;
+    return this.unsentChars + this.#citationChars;
   }
 
   override get unsentChars(): number {
@@ -90,11 +97,16 @@ export class ChatStreamToMessages extends ChatStreamReader {
         this.#sequence.add(piece);
         continue;
       }
-      if (piece.kind === "citation" || (piece.kind === "text" && piece.text === "")) continue;
+      if (piece.kind === "text" && piece.text === "") continue;
+      if (piece.kind === "citation") {
+        this.#cite(piece.citation);
+        continue;
+      }
       this.#sequence.end();
       if (piece.kind === "reasoning") this.#think(piece.text);
       else if (piece.kind === "signed") this.#signedThinking(piece.block);
       else if (piece.kind === "text") this.#text(piece.text);
+      else if (piece.kind === "image") this.#image(piece.url);
       else if (this.#refusal.length <= streamEventBytesMax) this.#refusal += piece.text;
     }
   }
@@ -108,6 +120,26 @@ export class ChatStreamToMessages extends ChatStreamReader {
     if (text === "") return;
     if (this.#open?.kind !== "text") this.#openBlock({ kind: "text" }, { type: "text", text: "" });
     this.#blockDelta({ type: "text_delta", text });
+    for (const citation of this.#citations) this.#blockDelta({ type: "citations_delta", citation });
+    this.#citations = [];
+    this.#citationChars = 0;
+  }
+
+  #cite(cited: Citation): void {
+    const citation = citedPage(cited);
+    if (this.#open?.kind === "text") {
+      this.#blockDelta({ type: "citations_delta", citation });
+      return;
+    }
+    this.#citations.push(citation);
+    this.#citationChars += recordChars + cited.url.length + cited.title.length;
+  }
+
+  /** A block of its own: the text has ended. */
+  #image(url: string): void {
+    this.#closeBlock();
+    this.#text(imageAsText(url));
+    this.#closeBlock();
   }
 
   #openThinking(): void {

@@ -92,6 +92,25 @@ export function hoistTools(body: JsonObject): JsonObject {
   return { ...body, input: items, tools: [...byName.values()] };
 }
 
+/**
+ * The functions of a client that writes them as in chat completions (microsoft/autogen#6935), or as
+ * Anthropic does: Cursor, in this API's body.
+ */
+export function flatTools(body: JsonObject): JsonObject {
+  const { tools } = body;
+  if (!Array.isArray(tools)) return body;
+  const flat = tools.map(flatTool);
+  return flat.every((tool, i) => tool === tools[i]) ? body : { ...body, tools: flat };
+}
+
+function flatTool(tool: unknown): unknown {
+  if (!isObject(tool)) return tool;
+  const { type = "function", function: called, input_schema: parameters, ...rest } = tool;
+  if (type !== "function") return tool;
+  if (isObject(called) && rest["name"] === undefined) return { type, ...called };
+  return isObject(parameters) ? { type, ...rest, parameters } : tool;
+}
+
 function holdsTools(item: unknown): item is { readonly tools: readonly unknown[] } {
   return isObject(item) && item["type"] === "additional_tools" && Array.isArray(item["tools"]);
 }

@@ -8,7 +8,14 @@
 import { unreachable } from "../../../shared/assert.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { type Call, CallSequence } from "../shared/call-sequence.js";
-import { AnswerSize, type ChatPiece, type Citation, type Logprob } from "../shared/chat-pieces.js";
+import {
+  AnswerSize,
+  type ChatPiece,
+  type Citation,
+  imageAsText,
+  type Logprob,
+} from "../shared/chat-pieces.js";
+import { readImage } from "../shared/data-url.js";
 import { returnsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
 import { withThinking } from "../shared/thinking-blocks.js";
 import type { AnswerContext, JsonObject } from "../shared/translation.js";
@@ -107,6 +114,8 @@ export class ResponseBuilder {
         return this.#addRefusal(piece.text);
       case "call":
         return this.#calls.add(piece);
+      case "image":
+        return this.#addImage(piece.url);
       default:
         unreachable(piece);
     }
@@ -135,7 +144,22 @@ export class ResponseBuilder {
         : [],
     );
     const encrypted_content = writeKeptReasoning({ text: texts.join(""), blocks: [] });
-    const item = { id: this.#newItemId("cmp"), type: "compaction" as const, encrypted_content };
+    this.#addWhole({ id: this.#newItemId("cmp"), type: "compaction", encrypted_content });
+  }
+
+  #addImage(url: string): void {
+    const image = readImage(url);
+    if (image === null) return this.#addText(imageAsText(url), []);
+    this.#closeItem("completed");
+    this.#addWhole({
+      id: this.#newItemId("ig"),
+      type: "image_generation_call",
+      status: "completed",
+      result: image.base64,
+    });
+  }
+
+  #addWhole(item: OutputItem): void {
     this.#output.push(item);
     this.#events.itemAdded(item, this.#index);
     this.#events.itemDone(item, this.#index);

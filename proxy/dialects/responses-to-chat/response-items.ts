@@ -59,10 +59,18 @@ type CompactionItem = {
   readonly encrypted_content: string;
 };
 
+/** A picture, as the tool of the Responses API gives it. */
+type ImageItem = {
+  readonly id: string;
+  readonly type: "image_generation_call";
+  readonly status: "completed";
+  readonly result: string;
+};
+
 /** An item that is filled in piece by piece. */
 export type OpenItem = ContentItem | CallItem;
 
-export type OutputItem = OpenItem | CompactionItem;
+export type OutputItem = OpenItem | CompactionItem | ImageItem;
 
 export function isCall(item: OpenItem | null): item is CallItem {
   return item?.type === "function_call" || item?.type === "custom_tool_call";

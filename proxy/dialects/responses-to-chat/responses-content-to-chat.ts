@@ -2,7 +2,7 @@
  * Translates the content of a message or of a tool output: parts of the Responses API to chat
  * parts.
  */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import { splitToolResult } from "../shared/chat-request.js";
 import { quote, type RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -48,6 +48,12 @@ const partKinds: ReadonlyMap<string, PartKind> = new Map([
       fields: new Set(["type", "text", "annotations", "logprobs", "parsed"]),
       translate: textPart,
     },
+  ],
+  // Parts of chat completions, which some clients keep when they change the API.
+  ["text", { roles: allRoles, fields: new Set(["type", "text"]), translate: textPart }],
+  [
+    "image_url",
+    { roles: userAndTool, fields: new Set(["type", "image_url"]), translate: chatImagePart },
   ],
   [
     "refusal",
@@ -215,6 +221,12 @@ function imagePart(part: JsonObject, path: string, check: RequestCheck): Part | 
     image["detail"] = details.get(detail);
   }
   return { type: "image_url", image_url: image };
+}
+
+function chatImagePart(part: JsonObject, path: string, check: RequestCheck): Part | undefined {
+  const { image_url: image } = part;
+  if (!isObject(image)) return imagePart(part, path, check);
+  return imagePart({ image_url: image["url"], detail: image["detail"] }, path, check);
 }
 
 function filePart(part: JsonObject, path: string, check: RequestCheck): Part | undefined {

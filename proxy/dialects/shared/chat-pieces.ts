@@ -6,6 +6,7 @@ import { jsonDepthMax, readableResponseBytesMax } from "../../../shared/bounds.j
 import { isAbsent, isCount, isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
+import { isWebUrl, readImage } from "./data-url.js";
 import { carryDetail, isThinkingBlock, mustBeReturned, thinkingBlock } from "./thinking-blocks.js";
 import { signedId } from "./thought-signature.js";
 import { plainArguments } from "./tool-call.js";
@@ -42,6 +43,8 @@ export type ChatPiece =
   | { readonly kind: "text"; readonly text: string; readonly logprobs: readonly Logprob[] }
   | { readonly kind: "refusal"; readonly text: string }
   | { readonly kind: "citation"; readonly citation: Citation }
+  /** A picture that the model made: a `data:` URL or a web address. */
+  | { readonly kind: "image"; readonly url: string }
   | CallPiece;
 
 /** The source of a part of the answer's text. */
@@ -66,7 +69,9 @@ export class AnswerSize {
   /** Throws UntranslatableAnswer if the piece makes the answer too large. */
   add(piece: ChatPiece): void {
     if (piece.kind === "signed") this.#bytes += recordBytes + piece.bytes;
-    else if (piece.kind === "citation") this.#bytes += recordBytes + piece.citation.url.length;
+    else if (piece.kind === "citation")
+      this.#bytes += recordBytes + piece.citation.url.length + piece.citation.title.length;
+    else if (piece.kind === "image") this.#bytes += recordBytes + piece.url.length;
     else this.#bytes += piece.text.length;
     if (piece.kind === "text") this.#bytes += piece.logprobs.length * recordBytes;
     if (piece.kind === "call") this.#bytes += recordBytes;
@@ -136,6 +141,7 @@ export function chatPieces(
     );
   addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
   addCitations(pieces, message["annotations"]);
+  if (Array.isArray(message["images"])) addImages(pieces, message["images"]);
   const refusal = optionalText(message["refusal"], "refusal");
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
   const calls = message["tool_calls"] ?? olderCall(message["function_call"]);
@@ -186,6 +192,22 @@ function addCitations(pieces: ChatPiece[], annotations: unknown): void {
   }
 }
 
+/** OpenRouter's pictures stand beside the text, Gemini's may be parts of it. */
+function addImages(pieces: ChatPiece[], images: readonly unknown[]): void {
+  for (const image of images) {
+    const address = isObject(image) ? image["image_url"] : null;
+    const url = isObject(address) ? address["url"] : address;
+    if (typeof url === "string" && url !== "") pieces.push({ kind: "image", url });
+  }
+}
+
+/** For clients whose dialect has no pictures in answers. */
+export function imageAsText(url: string): string {
+  if (isWebUrl(url)) return `![image](${url})`;
+  const type = readImage(url)?.mediaType ?? "unknown type";
+  return `[The model made an image (${type}), which this API can't carry.]`;
+}
+
 /** Null if it names no address. `offset`: where the text that the indices count from begins. */
 export function readCitation(value: unknown, offset = 0): Citation | null {
   if (!isObject(value) || typeof value["url"] !== "string") return null;
@@ -225,9 +247,10 @@ function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Lo
     const type = isObject(part) ? part["type"] : undefined;
     if (type === "text") addContent(pieces, part["text"], []);
     else if (type === "thinking") addReasoning(pieces, thinkingOf(part["thinking"]));
+    else if (type === "image_url") addImages(pieces, [part]);
     else if (type !== "reference")
       throw new UntranslatableAnswer(
-        "the answer's content has a part that is neither text nor thinking",
+        "the answer's content has a part that is neither text, thinking nor an image",
       );
   }
 }

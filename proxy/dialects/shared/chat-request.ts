@@ -81,10 +81,15 @@ export function isStrictSchema(schema: unknown): boolean {
     const all = new Set(Array.isArray(required) ? required : []);
     if (!names.every((name) => all.has(name))) return false;
   }
-  return Object.entries(schema).every(([keyword, each]) =>
-    isStrictSchema(namesSchemas.has(keyword) && isObject(each) ? Object.values(each) : each),
+  return Object.entries(schema).every(
+    ([keyword, each]) =>
+      holdsData.has(keyword) ||
+      isStrictSchema(namesSchemas.has(keyword) && isObject(each) ? Object.values(each) : each),
   );
 }
+
+/** Keywords whose values are no schemas, whatever names are in them. */
+const holdsData: ReadonlySet<string> = new Set(["const", "default", "enum", "examples"]);
 
 /** Keywords whose value has a schema for each name. */
 const namesSchemas: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);

@@ -1,5 +1,6 @@
 /** `data:` URLs, in which chat completions carry images and files. */
 import { isObject } from "../../../shared/checked.js";
+import { isUtf8Text } from "../../body/model-body.js";
 import type { JsonObject } from "./translation.js";
 
 interface DataUrl {
@@ -55,12 +56,29 @@ export function fileAsText(part: unknown): JsonObject | null {
 }
 
 /**
- * The media type of an image by its first bytes if they show it; otherwise the given type. Senders
- * often give wrong types, and `image/jpg` isn't a type.
+ * The image in a `data:` URL or in bare base64; null if it is neither. Its first bytes decide its
+ * media type if they show it: senders often leave it out or give a wrong one, and `image/jpg` isn't
+ * a type.
  */
-export function imageType({ mediaType, base64 }: DataUrl): string {
+export function readImage(url: string): DataUrl | null {
+  const { mediaType, base64 } = readDataUrl(url) ?? { mediaType: "", base64: url };
   const match = imageBeginnings.find(([beginning]) => beginning.test(base64));
-  return match?.[1] ?? (mediaType === "image/jpg" ? "image/jpeg" : mediaType);
+  if (match !== undefined) return { mediaType: match[1], base64 };
+  if (!mediaType.startsWith("image/")) return null;
+  return { mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType, base64 };
+}
+
+/**
+ * The document in a `data:` URL or in bare base64. Without a media type it is a PDF by its first
+ * bytes, or a text if its bytes are one. Null if it is neither.
+ */
+export function readDocument(url: string): DataUrl | null {
+  const data = readDataUrl(url) ?? { mediaType: "", base64: url };
+  if (data.mediaType !== "" && data.mediaType !== "application/octet-stream") return data;
+  const { base64 } = data;
+  if (base64.startsWith("JVBERi0")) return { mediaType: "application/pdf", base64 };
+  const bytes = Buffer.from(base64, "base64");
+  return bytes.length > 0 && isUtf8Text(bytes) ? { mediaType: "text/plain", base64 } : null;
 }
 
 /** The first bytes of images, in base64. */

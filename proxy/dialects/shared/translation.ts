@@ -31,6 +31,8 @@ export interface RequestOptions {
   readonly provider: string;
   /** Whether a tool's result may hold images and files, as in the Responses API. */
   readonly takesFilesInResults: boolean;
+  /** Whether thinking without a signature may go back: not to Anthropic's models. */
+  readonly takesUnsignedThinking: boolean;
   /** Whether the provider fetches a file from its address; not by chat completions. */
   readonly takesFileUrls: boolean;
 }

@@ -46,6 +46,7 @@ export interface ChatShape {
   readonly takesDeveloper: boolean;
   /** Tools whose input is free text. */
   readonly takesCustomTools?: boolean;
+  readonly makesImages?: boolean;
 }
 
 /** What all hosts take. */
@@ -198,6 +199,9 @@ export function chatShape(host: ChatShape): Shape {
     ...Object.fromEntries(
       host.fields.map((field) => [field, further[field] ?? optional(anything)]),
     ),
+    ...(host.makesImages === true
+      ? { modalities: nullable(arrayOf(oneOf("text", "audio", "image"))) }
+      : {}),
     messages: arrayOf(message, { min: 1 }),
     tools: optional(arrayOf(tool, { min: 1, max: 128 })),
   });

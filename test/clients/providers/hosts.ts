@@ -409,7 +409,7 @@ export const hosts: readonly Host[] = [
     rules: {
       "chat/completions": [
         shaped(
-          { ...openShape, takesDeveloper: true },
+          { ...openShape, takesDeveloper: true, makesImages: true },
           "https://openrouter.ai/docs/api-reference/chat-completion",
         ),
         ...everywhere,

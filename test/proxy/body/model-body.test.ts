@@ -17,6 +17,7 @@ type Read = Omit<
   | "responsesNeeds"
   | "writtenModel"
   | "modelField"
+  | "isMistaken"
   | "mayRunOthers"
   | "carriedTools"
 >;
@@ -39,6 +40,7 @@ function accepted(text: string): Read {
     carriedTools: ______,
     writtenModel,
     modelField: _____,
+    isMistaken: _______,
     ...body
   } = result.body;
   assert.equal(writtenModel, body.model);

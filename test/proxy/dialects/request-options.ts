@@ -7,5 +7,6 @@ export const options: RequestOptions = {
   takesCustomTools: true,
   provider: "openai",
   takesFilesInResults: false,
+  takesUnsignedThinking: false,
   takesFileUrls: false,
 };

@@ -356,6 +356,28 @@ t.test("a translation needs memory: without it the request is refused for now", 
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length, "once");
 });
 
+t.test("a body of OpenAI's other API is rewritten with memory of the request's", async (t) => {
+  const mistaken = '{"model":"m","input":"hi","truncation":"auto","seed":1}';
+  const own = '{"model":"m","messages":[{"role":"user","content":"hi"}]}';
+  const exchange = new FakeExchange();
+  exchange.sentPieces = [Buffer.from(mistaken)];
+  exchange.ledger = new MemoryLedger(2 * mistaken.length);
+  exchange.memory = new MemoryShare(exchange.ledger);
+  const call = callIn(await readFrom(exchange, "chat_completions"));
+  const { text, dropped } = sentTo(call, chatty, "m");
+  t.equal(text, own);
+  t.same(dropped, ["truncation", "seed"]);
+  t.equal(exchange.ledger.held, own.length);
+  call.releaseAttempts();
+  t.equal(exchange.ledger.held, 0);
+  const full = new FakeExchange();
+  full.sentPieces = [Buffer.from(mistaken)];
+  full.ledger = new MemoryLedger(2 * mistaken.length);
+  full.ledger.take(1);
+  full.memory = new MemoryShare(full.ledger);
+  t.match(await readFrom(full, "chat_completions"), { ok: false, failure: { status: 503 } });
+});
+
 t.test("once it is answered, a large body is let go, and its memory is free", async (t) => {
   const prompt = "x".repeat(2 * largeBodyBytes);
   const bodies = {
@@ -532,9 +554,9 @@ t.test(
     const anthropic = providerConfig({ name: "anthropic", type: "anthropic" });
     const thinking = '{"type":"thinking","thinking":"hm","signature":"unsigned"}';
     const said = (blocks: string): string =>
-      `{"model":"x","max_tokens":9,"messages":[{"role":"assistant","content":[${blocks}]}]}`;
+      `{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"assistant","content":[${blocks}]}]}`;
     const call = await callOf("messages", said(`${thinking},{"type":"text","text":"a"}`));
-    const { body, dropped } = call.requestTo(anthropic, "x", []);
+    const { body, dropped } = call.requestTo(anthropic, "claude-opus-4-8", []);
     t.equal(bytesIn(body).toString(), said('{"type":"text","text":"a"}'));
     t.same(dropped, ["messages[].content[] (thinking)"]);
   },

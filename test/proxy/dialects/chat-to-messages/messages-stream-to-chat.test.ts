@@ -250,7 +250,7 @@ t.test("an invalid stream ends with an error event", async (t) => {
       [{ event: null, data: "7" }],
       "the provider's stream has an event that is not a JSON object",
     ],
-    ["two beginnings", [start, start], "the provider's stream begins twice, or without a message"],
+    ["two beginnings", [start, start], "the provider's stream begins another message"],
     [
       "an end alone",
       [event({ type: "message_stop" })],

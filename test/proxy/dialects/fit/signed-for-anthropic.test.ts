@@ -48,7 +48,42 @@ t.test("thinking that Anthropic didn't sign is left out", async (t) => {
   for (const body of kept) t.equal(sent(body), null, JSON.stringify(body));
   const body = { messages: [{ role: "assistant", content: [unsigned] }] };
   t.equal(sent(body, "m", { ...claude, nativeRequests: "untouched" }), null);
-  t.equal(sent(body, "m", providerConfig({ name: "router", type: "openai" })), null);
+});
+
+t.test("other makers' models get thinking back without a signature", async (t) => {
+  const router = providerConfig({ name: "router", type: "openai" });
+  const messages = [
+    user,
+    { role: "assistant", content: [unsigned, wrapReasoning("gAAA", "", "openai"), call] },
+    { role: "assistant", content: [signed, wrapReasoning("gAAA", "why", "openai")] },
+    { role: "assistant", content: [wrapReasoning("gAAA", "", "openai")] },
+    { role: "user", content: "unsigned" },
+  ];
+  t.strictSame(sent({ messages }, "m", router), {
+    body: {
+      messages: [
+        user,
+        { role: "assistant", content: [{ type: "thinking", thinking: "hm" }, call] },
+        { role: "assistant", content: [signed, { type: "thinking", thinking: "why" }] },
+        { role: "user", content: "unsigned" },
+      ],
+    },
+    dropped: ["messages[].content[] (thinking)"],
+  });
+  t.equal(sent({ messages: [user, null, 7], odd: "unsigned" }, "m", router), null);
+});
+
+t.test("citations that Anthropic didn't make are left out", async (t) => {
+  const cites = (...indices: string[]) => ({
+    type: "text",
+    text: "a",
+    citations: indices.map((encrypted_index) => ({ encrypted_index })),
+  });
+  const answer = (...content: object[]) => ({ messages: [{ role: "assistant", content }] });
+  t.strictSame(sent(answer(cites("unsigned"), cites("unsigned", "c2ln"), cites("c2ln"))), {
+    body: answer({ type: "text", text: "a" }, cites("c2ln"), cites("c2ln")),
+    dropped: [],
+  });
 });
 
 t.test(

@@ -106,9 +106,9 @@ t.test("what chat completions don't have is dropped with a word, or refused", as
     "tools[].codeExecution",
   ]);
   const cases: readonly (readonly [JsonObject, RegExp])[] = [
-    [{ cachedContent: "cachedContents/a" }, /^cachedContent must be left out: .*cached at Google/],
+    [{ cachedContent: "cachedContents/a" }, /^cachedContent must be empty: .*cached at Google/],
     [{ generationConfig: { candidateCount: 2 } }, /^generationConfig.candidateCount must be 1:/],
-    [{ generationConfig: { responseModalities: ["IMAGE"] } }, /must be \["TEXT"\]/],
+    [{ generationConfig: { responseModalities: ["AUDIO"] } }, /\[0\] must be TEXT or IMAGE/],
     [{ generationConfig: { responseMimeType: "text/x.enum" } }, /not "text\/x.enum"/],
     [{ generationConfig: { temperature: "1" } }, /temperature must be a number, not a string/],
     [{ generationConfig: { thinkingConfig: { thinkingBudget: 1.5 } } }, /thinkingBudget must be/],

@@ -87,6 +87,18 @@ t.test("fields are translated as in the table", async (t) => {
         },
       },
     ],
+    ...[{ default: { if: {} } }, { enum: [{ not: 1 }] }].map((data) => {
+      const withData = { ...schema, ...data };
+      return [
+        { output_format: { type: "json_schema", schema: withData } },
+        {
+          response_format: {
+            type: "json_schema",
+            json_schema: { name: "answer", schema: withData, strict: true },
+          },
+        },
+      ] as const;
+    }),
     [
       { output_format: { type: "json_schema", schema } },
       {

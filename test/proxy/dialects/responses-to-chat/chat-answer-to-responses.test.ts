@@ -469,7 +469,7 @@ t.test("an invalid answer throws an UntranslatableAnswer with the reason", async
     [message({ content: 7 as never }), "the answer's content is not a string"],
     [
       message({ content: [{ type: "image" }] as never }),
-      "the answer's content has a part that is neither text nor thinking",
+      "the answer's content has a part that is neither text, thinking nor an image",
     ],
     [message({ refusal: {} as never }), "the answer's refusal is not a string"],
     [message({ reasoning_content: [] }), "the answer's reasoning_content is not a string"],
