@@ -239,14 +239,14 @@ function createMetrics(
     },
     { seriesMax: metrics.seriesMax, pathDepth: metrics.userPathDepth },
   );
-  const own = {
+  const build = {
     version,
     nodeVersion: process.version,
     configHash: configHash(config),
     configReadMs: Date.now(),
     listedMs,
   };
-  const gauges = new Gauges(counts.table, { ...parts, ...own }, performance.now());
+  const gauges = new Gauges(counts.table, { ...parts, ...build }, performance.now());
   const limiterPoll = setInterval(
     () => gauges.pollLimiter(performance.now()),
     limiterPollMs,

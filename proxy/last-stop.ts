@@ -65,8 +65,8 @@ export class LastStop {
 
   async #write({ atMs, drained }: StopOutcome): Promise<void> {
     const path = join(this.#directory, outcomeFile);
-    const fresh = `${path}.${process.pid}`;
-    await writeFile(fresh, `${JSON.stringify({ at_ms: atMs, drained })}\n`, { mode: 0o600 });
-    await rename(fresh, path);
+    const temporary = `${path}.${process.pid}`;
+    await writeFile(temporary, `${JSON.stringify({ at_ms: atMs, drained })}\n`, { mode: 0o600 });
+    await rename(temporary, path);
   }
 }

@@ -97,11 +97,11 @@ export async function openListeners(
     const capacity = { ...gateway.capacity, connections: room };
     const listenerGateway: Gateway = { ...gateway, capacity, served };
     const urls: string[] = [];
-    for (const at of sockets.byName.get(name)?.map((fd) => ({ fd })) ?? [
+    for (const address of sockets.byName.get(name)?.map((fd) => ({ fd })) ?? [
       { host: place.host, port: place.port },
     ]) {
       const listener = await listen({
-        listen: at,
+        listen: address,
         connections: room,
         memory,
         stalledClientMs: server.stalledClientMs,
@@ -110,7 +110,7 @@ export async function openListeners(
       });
       open.push(listener);
       // In the same turn as the listen call, before it accepts a connection.
-      if ("fd" in at) requireKnownReach(gateway, name, { place, listener });
+      if ("fd" in address) requireKnownReach(gateway, name, { place, listener });
       urls.push(listener.url);
     }
     return urls[0]!;

@@ -51,7 +51,7 @@ export function present(value: unknown): boolean {
 
 interface ObjectForm {
   /** The path of the enclosing object, such as `limit_key.`; empty for the body. */
-  readonly at?: string;
+  readonly prefix?: string;
   /** The fields that may be null. */
   readonly nullable?: readonly string[];
   /** What the names are; by default fields. */
@@ -62,15 +62,15 @@ interface ObjectForm {
 export function asObject(
   body: unknown,
   fieldNames: readonly string[],
-  { at = "", nullable = [], word = "field" }: ObjectForm = {},
+  { prefix = "", nullable = [], word = "field" }: ObjectForm = {},
 ): Checked<Readonly<Record<string, unknown>>> {
   if (!isObject(body))
     return bad(
-      `${at === "" ? "the body" : at.slice(0, -1)} must be a JSON object, not ${show(body)}`,
-      at === "" ? "body" : at.slice(0, -1),
+      `${prefix === "" ? "the body" : prefix.slice(0, -1)} must be a JSON object, not ${show(body)}`,
+      prefix === "" ? "body" : prefix.slice(0, -1),
     );
   for (const [name, value] of Object.entries(body)) {
-    const field = `${at}${shortName(name)}`;
+    const field = `${prefix}${shortName(name)}`;
     if (!fieldNames.includes(name)) {
       const key = fieldNames.find((name) => name === "limit_key" || name === "budget_key");
       const close = closestName(name, fieldNames);
@@ -85,8 +85,8 @@ export function asObject(
           : key !== undefined && short !== undefined
             ? `write "${key}": {"period": "${short.period}"}, "${short.cap}": …`
             : close !== null
-              ? `did you mean ${at}${close}?`
-              : `expected ${fieldNames.length === 0 ? "none" : fieldNames.map((name) => at + name).join(", ")}`;
+              ? `did you mean ${prefix}${close}?`
+              : `expected ${fieldNames.length === 0 ? "none" : fieldNames.map((name) => prefix + name).join(", ")}`;
       return bad(`unknown ${word} ${field}: ${hint}`, field);
     }
     // Null must not count as absent: the field may be the one that guards a change.

@@ -62,8 +62,8 @@ export class SpreadMap<V> implements NamedValues<V> {
 
   #holding(name: string): Map<string, V> | null {
     if (this.#first.has(name)) return this.#first;
-    const other = this.#other(name);
-    return other?.has(name) === true ? other : null;
+    const map = this.#other(name);
+    return map?.has(name) === true ? map : null;
   }
 
   #roomFor(name: string): Map<string, V> {

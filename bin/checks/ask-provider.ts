@@ -34,8 +34,8 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
   const { key, keyProblem } = await keyOf(provider);
   try {
     const url = new URL(`${provider.baseUrl.replace(/\/+$/, "")}/models`);
-    const own = await withProviderFiles(provider);
-    const agent = createEgressAgent(url.protocol, createEgress(own), {
+    const withFiles = await withProviderFiles(provider);
+    const agent = createEgressAgent(url.protocol, createEgress(withFiles), {
       connectTimeoutMs: deadlineMs,
     });
     const { get } = url.protocol === "https:" ? https : http;
@@ -43,7 +43,7 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
       "accept",
       "application/json",
       ...credentialHeaders(provider, key),
-      ...own.headers,
+      ...withFiles.headers,
     ];
     const headers: Record<string, string> = {};
     for (let i = 0; i < flat.length; i += 2) headers[flat[i]!] = flat[i + 1]!;

@@ -102,16 +102,16 @@ const fileSystemNames: Readonly<Record<number, string>> = {
 
 /** The disk of a directory; if that doesn't exist yet, of its closest existing parent. */
 function diskOf(path: string): DiskFacts | null {
-  for (let at = path; ; at = dirname(at)) {
+  for (let ancestor = path; ; ancestor = dirname(ancestor)) {
     try {
-      const { bavail, blocks, bsize, type } = statfsSync(at);
+      const { bavail, blocks, bsize, type } = statfsSync(ancestor);
       return {
         freeBytes: bavail * bsize,
         totalBytes: blocks * bsize,
         fileSystem: fileSystemNames[type >>> 0] ?? null,
       };
     } catch {
-      if (at === dirname(at)) return null;
+      if (ancestor === dirname(ancestor)) return null;
     }
   }
 }

@@ -48,7 +48,7 @@ function keyIn(section: string, name: string): string {
 function unlistedModelText(
   providers: readonly ProviderConfig[],
   target: { readonly provider: string; readonly model: string },
-  at: string,
+  path: string,
 ): readonly string[] {
   const provider = providers.find(({ name }) => name === target.provider);
   const models = provider?.models ?? ["*"];
@@ -59,7 +59,7 @@ function unlistedModelText(
   )
     return [];
   const list = `providers.${target.provider}.models`;
-  return [`${at}: ${target.model} isn't among ${list}${didYouMean(target.model, models)}`];
+  return [`${path}: ${target.model} isn't among ${list}${didYouMean(target.model, models)}`];
 }
 
 /** The service at its address, if known. */

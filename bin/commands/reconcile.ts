@@ -472,13 +472,13 @@ function pairingOf(
   if (withId.length > 0 && (withId.length < project.length || providerKey.length > 0))
     fail("--project: name a provider key for every project, and give no --provider-key");
   for (const value of withId) {
-    const at = value.indexOf("=");
-    const [id, name] = [value.slice(0, at).trim(), value.slice(at + 1).trim()];
+    const equalsSign = value.indexOf("=");
+    const [id, name] = [value.slice(0, equalsSign).trim(), value.slice(equalsSign + 1).trim()];
     if (id === "" || name === "")
       fail(`--project must be <id> or <id>=<provider key>, not ${JSON.stringify(value)}`);
-    const other = keys.get(name);
-    if (typeof other === "string" && other !== id)
-      fail(`--project: the provider key ${name} has two projects, ${other} and ${id}`);
+    const earlierProject = keys.get(name);
+    if (typeof earlierProject === "string" && earlierProject !== id)
+      fail(`--project: the provider key ${name} has two projects, ${earlierProject} and ${id}`);
     keys.set(name, id);
     pairs.set(id, [...(pairs.get(id) ?? []), name]);
   }

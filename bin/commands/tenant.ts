@@ -99,8 +99,8 @@ async function readTenant(client: AdminClient, { path, window }: TenantQuery): P
   const usage = bodyIfOn(await client.call("usage.summary", body));
   const rules = await limitsIfOn(client, ruleKind, path);
   const budgets = await limitsIfOn(client, budgetKind, path);
-  const isOf = ({ user_path: own }: ListedLimit): boolean =>
-    typeof own === "string" && isPathWithin(own, path);
+  const isOf = ({ user_path: userPath }: ListedLimit): boolean =>
+    typeof userPath === "string" && isPathWithin(userPath, path);
   const newest = { user_path: path, limit: eventsMax };
   const refusals = itemsOf(await client.call("refusals.list", newest), "refusals");
   const failed = await client.call("requests.list", { ...newest, kind: "failed" });
@@ -212,7 +212,7 @@ const column = (title: string, field: string): Column<ListedLimit> => ({
 
 const timeColumn = (field: string, nowMs: number): Column<ListedLimit> => ({
   ...column("AT", field),
-  text: ({ [field]: at }) => (typeof at === "string" ? shortTime(at, nowMs) : "-"),
+  text: ({ [field]: time }) => (typeof time === "string" ? shortTime(time, nowMs) : "-"),
 });
 
 const refusalColumns = (nowMs: number): readonly Column<ListedLimit>[] => [

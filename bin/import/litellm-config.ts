@@ -194,10 +194,10 @@ class Translation {
     for (const name of Object.keys(info))
       if (!knownInfo.has(name)) this.#note(`${place}.model_info.${name}: no counterpart`);
     const { weight } = params;
-    const whole = typeof weight === "number" && Number.isInteger(weight) && weight > 0;
-    if (weight !== undefined && !whole)
+    const isInteger = typeof weight === "number" && Number.isInteger(weight) && weight > 0;
+    if (weight !== undefined && !isInteger)
       this.#note(`${place}.litellm_params.weight: weights are integers from 1 to 1000`);
-    return [{ group, target, weight: whole ? Math.min(weight, 1000) : null }];
+    return [{ group, target, weight: isInteger ? Math.min(weight, 1000) : null }];
   }
 
   #withCredentials(params: Fields, place: string): Fields {
@@ -359,7 +359,7 @@ class Translation {
     const virtual: Record<string, unknown> = {};
     const aliases: Record<string, string> = {};
     for (const [name, group] of groups) {
-      const fallbacks = this.#fallbacksOf(name).flatMap((other) => groups.get(other) ?? []);
+      const fallbacks = this.#fallbacksOf(name).flatMap((fallback) => groups.get(fallback) ?? []);
       const targets = [...group];
       for (const fallback of fallbacks)
         if (!targets.some(({ target }) => target === fallback.target)) targets.push(fallback);

@@ -29,9 +29,9 @@ export function readLitellmKeys(text: string, nowMs: number): ImportedKeys | nul
     const base = paths[i]!;
     // Limits of a key, not of all keys of its team or user.
     const isShared =
-      base === "" || paths.some((other, j) => j !== i && `${other}/`.startsWith(`${base}/`));
-    const own = segmentOf(nameOf(row) ?? `key-${hash.slice(0, 8)}`);
-    const userPath = isShared ? `${base}/${own}` : base;
+      base === "" || paths.some((path, j) => j !== i && `${path}/`.startsWith(`${base}/`));
+    const segment = segmentOf(nameOf(row) ?? `key-${hash.slice(0, 8)}`);
+    const userPath = isShared ? `${base}/${segment}` : base;
     return keyOf(row, { hash, userPath }, notes);
   });
   if (rows.some((row) => Number(row["spend"]) > 0))

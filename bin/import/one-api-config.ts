@@ -213,11 +213,11 @@ class Translation {
   }
 
   #noteOptions(): void {
-    const others: string[] = [];
+    const unlisted: string[] = [];
     for (const { key, value } of this.#tables.options) {
       const name = trimmedOrNull(key) ?? "";
       const hint = optionHints[name];
-      if (hint === undefined && !importedOptions.has(name)) others.push(name);
+      if (hint === undefined && !importedOptions.has(name)) unlisted.push(name);
       else if (hint !== undefined && !["", "0", "{}"].includes(String(value ?? "")))
         this.#notes.push(`option ${name}: ${hint}`);
     }
@@ -227,7 +227,8 @@ class Translation {
           `option GroupRatio: prices are the same for all; --keys divides the budgets of ${group} ` +
             `by ${String(ratio)}`,
         );
-    if (others.length > 0) this.#notes.push(`options without a counterpart: ${others.join(", ")}`);
+    if (unlisted.length > 0)
+      this.#notes.push(`options without a counterpart: ${unlisted.join(", ")}`);
   }
 }
 

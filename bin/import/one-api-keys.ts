@@ -106,9 +106,9 @@ class Reader {
   }
 
   #newPath(path: string, id: string): string {
-    const own = this.#paths.has(path) ? `${path}-${id}` : path;
-    this.#paths.add(own);
-    return own;
+    const uniquePath = this.#paths.has(path) ? `${path}-${id}` : path;
+    this.#paths.add(uniquePath);
+    return uniquePath;
   }
 
   /** One for all keys of a user. */
@@ -134,16 +134,16 @@ class Reader {
   /** The models that a token and its group's channels allow; empty for any model. */
   #models(token: Fields, group: string, title: string): readonly string[] {
     const limited = "model_limits" in token ? isTrue(token["model_limits_enabled"]) : true;
-    const own = limited ? namesOf(token["model_limits"] ?? token["models"]) : [];
+    const tokenModels = limited ? namesOf(token["model_limits"] ?? token["models"]) : [];
     const channels = enabledChannels(this.#tables);
     const all = modelsOf(channels);
     const ofGroup = modelsOf(channels.filter((channel) => groupsOf(channel).includes(group)));
-    if (ofGroup.size === all.size) return own;
-    const allowedByBoth = own.filter((name) => ofGroup.has(name));
-    if (own.length > 0 && allowedByBoth.length > 0) return allowedByBoth;
-    if (own.length > 0 || ofGroup.size === 0)
+    if (ofGroup.size === all.size) return tokenModels;
+    const allowedByBoth = tokenModels.filter((name) => ofGroup.has(name));
+    if (tokenModels.length > 0 && allowedByBoth.length > 0) return allowedByBoth;
+    if (tokenModels.length > 0 || ofGroup.size === 0)
       this.#notes.push(`${title}: its group ${group} has no channel of its models`);
-    return own.length > 0 ? own : [...ofGroup];
+    return tokenModels.length > 0 ? tokenModels : [...ofGroup];
   }
 }
 

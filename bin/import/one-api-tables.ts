@@ -41,8 +41,8 @@ export function jsonOf(value: unknown): Fields {
 }
 
 /** new-api keeps deleted rows. */
-export function isDeleted({ deleted_at: at }: Fields): boolean {
-  return trimmedOrNull(at) !== null;
+export function isDeleted({ deleted_at: deletedAt }: Fields): boolean {
+  return trimmedOrNull(deletedAt) !== null;
 }
 
 /** The channels that are on, with the groups whose users may use them. */

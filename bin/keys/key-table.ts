@@ -50,14 +50,14 @@ const columns: readonly Column<ListedKey>[] = [
     title: "EXPIRES",
     detail: true,
     align: "left",
-    text: ({ expires_at: at }) => (at === null ? "never" : text(at)),
+    text: ({ expires_at: time }) => (time === null ? "never" : text(time)),
   },
   {
     title: "LAST USED",
     align: "left",
-    text: ({ last_used_at: at }) => (at === null ? "never" : text(at)),
+    text: ({ last_used_at: time }) => (time === null ? "never" : text(time)),
   },
-  { title: "CREATED", detail: true, align: "left", text: ({ created_at: at }) => text(at) },
+  { title: "CREATED", detail: true, align: "left", text: ({ created_at: time }) => text(time) },
 ];
 
 /**
@@ -84,8 +84,8 @@ export function renderKey(key: ListedKey): string {
 /** Until when the old secrets of a key work. */
 export function oldSecretsText(key: ListedKey): string {
   const until = oldSecrets(key).map(
-    ({ redacted_value: redacted, expires_at: at, last_used_at: used }) =>
-      `${text(redacted)} works until ${text(at)}, last used ${used === null ? "never" : text(used)}`,
+    ({ redacted_value: redacted, expires_at: expiresAt, last_used_at: used }) =>
+      `${text(redacted)} works until ${text(expiresAt)}, last used ${used === null ? "never" : text(used)}`,
   );
   return until.length === 0 ? "no old secret works any more" : until.join("; ");
 }

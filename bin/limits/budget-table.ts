@@ -78,8 +78,8 @@ export function renderBudgets(
 /** How old the reported spend of other hosts is, if hosts share budgets. */
 export function spentElsewhereLines(budgets: readonly ListedLimit[]): readonly string[] {
   const text = spentElsewhereText(
-    budgets.map(({ other_hosts: others }) => {
-      const age = isObject(others) ? others["age_seconds"] : undefined;
+    budgets.map(({ other_hosts: otherHosts }) => {
+      const age = isObject(otherHosts) ? otherHosts["age_seconds"] : undefined;
       if (age === undefined) return {};
       return { other_hosts: { age_seconds: typeof age === "number" ? age : null } };
     }),

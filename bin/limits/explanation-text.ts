@@ -139,7 +139,7 @@ function shareLine(rule: Fields): readonly string[] {
 function renderRefusal(refusal: Fields): string {
   const {
     request_id: id,
-    refused_at: at,
+    refused_at: refusedAt,
     user_path: path,
     model,
     message,
@@ -153,7 +153,7 @@ function renderRefusal(refusal: Fields): string {
       : "";
   const subject = `${refusal["submission"] === true ? "submission" : "request"} ${String(id)}`;
   const fields = renderFields([
-    ["refused at", String(at)],
+    ["refused at", String(refusedAt)],
     ["user path", String(path)],
     ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []),
     ["model", model === null ? "-" : String(model)],

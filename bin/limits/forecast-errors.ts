@@ -128,9 +128,9 @@ function childOf({ scope, subject, perChild }: CheckedBudget, record: SpendRecor
 function periodEnd({ endMs, periodSeconds }: CheckedBudget, back: number): number {
   const months = monthsOf.get(periodSeconds);
   if (months === undefined) return endMs - back * periodSeconds * 1000;
-  const at = new Date(endMs);
-  at.setUTCMonth(at.getUTCMonth() - back * months);
-  return at.getTime();
+  const end = new Date(endMs);
+  end.setUTCMonth(end.getUTCMonth() - back * months);
+  return end.getTime();
 }
 
 interface PastPeriod {
@@ -182,7 +182,7 @@ function addErrors(
 
 function quantiles(errors: readonly number[]): ForecastErrors {
   const sorted = errors.toSorted((a, b) => a - b);
-  const at = (share: number): number | null =>
+  const quantile = (share: number): number | null =>
     sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
-  return { predictions: sorted.length, median: at(0.5), p90: at(0.9) };
+  return { predictions: sorted.length, median: quantile(0.5), p90: quantile(0.9) };
 }

@@ -130,7 +130,10 @@ export function writesFromFlags<S extends string>(
       ...(flags.perChild === true ? { per_child: true } : {}),
       ...Object.fromEntries(
         switches
-          .filter(({ key, period: own }) => flags[key] !== undefined && own === undefined)
+          .filter(
+            ({ key, period: switchPeriod }) =>
+              flags[key] !== undefined && switchPeriod === undefined,
+          )
           .map(({ key, field, read }) => [field, read?.(flags[key]) ?? flags[key]]),
       ),
     };
@@ -338,8 +341,8 @@ function flagProblem<S extends string>(
   return {
     message: flags.reduce((text, [field, flag]) => {
       const isName = field.includes("_");
-      const at = isName ? `\\b${field}\\b` : `^${field}\\b|(?<= )${field}(?=[.[])`;
-      return text.replaceAll(new RegExp(at, "g"), flag);
+      const pattern = isName ? `\\b${field}\\b` : `^${field}\\b|(?<= )${field}(?=[.[])`;
+      return text.replaceAll(new RegExp(pattern, "g"), flag);
     }, message),
     param: flags.find(([field]) => field === param)?.[1] ?? param,
   };

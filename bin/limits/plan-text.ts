@@ -213,8 +213,8 @@ function remarkOn(action: LimitAction, item: LimitItem): string {
   }
 }
 
-function configText({ declared_at: at, declared_line: line }: LimitItem): string {
-  return sourceText({ source: "config", declared_at: at, declared_line: line });
+function configText({ declared_at: place, declared_line: line }: LimitItem): string {
+  return sourceText({ source: "config", declared_at: place, declared_line: line });
 }
 
 function valuesText({

@@ -145,21 +145,21 @@ const measureWords = [
 const countedMeasures = measureWords.map(([name]) => name);
 
 function costOf(rule: ListedLimit): string {
-  const { cost_used: used, cost_held: held } = rule;
+  const { cost_used: used, cost_held: costHeld } = rule;
   const cap = raisedValue(rule, "max_cost");
   return typeof cap === "number"
-    ? spentText({ spent: isTemplate(rule) ? null : used, amount: cap, held })
+    ? spentText({ spent: isTemplate(rule) ? null : used, amount: cap, held: costHeld })
     : "-";
 }
 
 /** `manual`; or `config`, with the file and the line or the variable to change. */
 export function sourceText(item: ListedLimit): string {
-  const { source, declared_at: at, declared_line: line, overrides } = item;
+  const { source, declared_at: place, declared_line: line, overrides } = item;
   if (typeof source !== "string") return "-";
   if (isObject(overrides))
     return `${source}, not ${sourceText({ ...overrides, source: "config" })}`;
-  if (typeof at !== "string") return source;
-  const { file, within } = declaredPlace(at, typeof line === "number" ? line : undefined);
+  if (typeof place !== "string") return source;
+  const { file, within } = declaredPlace(place, typeof line === "number" ? line : undefined);
   return `${source} ${file ?? within}`;
 }
 
@@ -296,8 +296,8 @@ function share(used: unknown, cap: unknown): number {
 }
 
 /** The colour of the time when a limit runs out: `bad` once it has, `warn` within an hour. */
-export function toneOfEnd(at: unknown, nowMs: number): Tone | null {
-  const leftMs = typeof at === "string" ? Date.parse(at) - nowMs : Number.NaN;
+export function toneOfEnd(time: unknown, nowMs: number): Tone | null {
+  const leftMs = typeof time === "string" ? Date.parse(time) - nowMs : Number.NaN;
   return leftMs <= 0 ? "bad" : leftMs < 3_600_000 ? "warn" : null;
 }
 
@@ -311,6 +311,6 @@ export function untilReset(end: unknown, nowMs: number): string {
  * The time until a limit runs out at its present pace: `3h 20m` or `now`; `-` if it lasts, or if
  * that is unknown.
  */
-export function untilExhausted(at: unknown, nowMs: number): string {
-  return typeof at === "string" && Date.parse(at) <= nowMs ? "now" : untilReset(at, nowMs);
+export function untilExhausted(time: unknown, nowMs: number): string {
+  return typeof time === "string" && Date.parse(time) <= nowMs ? "now" : untilReset(time, nowMs);
 }

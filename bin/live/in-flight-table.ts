@@ -27,7 +27,8 @@ export function filterInFlight(
   { path, olderSeconds }: { readonly path: string; readonly olderSeconds: number },
 ): readonly LeaseItem[] {
   return leases.filter(
-    ({ user_path: at, seconds }) => isBelow(at, path) && (seconds ?? olderSeconds) >= olderSeconds,
+    ({ user_path: userPath, seconds }) =>
+      isBelow(userPath, path) && (seconds ?? olderSeconds) >= olderSeconds,
   );
 }
 

@@ -13,7 +13,7 @@ export function renderRequest(detail: RequestDetail): string {
   const last = records.find(({ status }) => status !== 102) ?? records[0];
   const status = request?.status ?? last?.status;
   const ended = (status ?? 200) < 400 ? "answered" : status === 499 ? "canceled" : "failed";
-  const how = request?.kind ?? (refusal === null ? ended : "refused");
+  const ending = request?.kind ?? (refusal === null ? ended : "refused");
   const error = errorOf(request?.error_code, request?.error_message);
   const refusedBy = refusal === null ? (request?.rule ?? "") : withCurrency(refusal.message);
   const fields: Field[] = [];
@@ -46,7 +46,7 @@ export function renderRequest(detail: RequestDetail): string {
     add(`${name}cut by`, record.cut_by);
     add(`${name}provider's id`, record.provider_request_id);
   }
-  return `request ${id}: ${how}${status === undefined ? "" : ` (${status})`}\n${renderFields(fields)}`;
+  return `request ${id}: ${ending}${status === undefined ? "" : ` (${status})`}\n${renderFields(fields)}`;
 }
 
 function withName(id: string | null | undefined, name: string | null | undefined): string | null {
@@ -75,7 +75,7 @@ function tokensOf(record: RecordItem): string {
     [output_tokens, "output"],
   ];
   const counted = kinds
-    .filter(([count], at) => count > 0 || at === 0 || at === 3)
+    .filter(([count], index) => count > 0 || index === 0 || index === 3)
     .map(([count, name]) => `${formatCount(count)} ${name}`);
   return counted.join(", ") + (record.estimated ? " (estimated)" : "");
 }

@@ -34,10 +34,10 @@ export function eventsSince(
   newest: Newest,
 ): { readonly events: readonly TailEvent[]; readonly missed: boolean; readonly next: TailCursor } {
   const records = newest.records.filter(({ id }) => isAfter(id, cursor.recordId));
-  const later = newest.refusals.filter(({ refused_at: at }) => at > cursor.refusedAt);
-  const sameTime = newest.refusals.filter(({ refused_at: at }) => at === cursor.refusedAt);
+  const newer = newest.refusals.filter(({ refused_at: time }) => time > cursor.refusedAt);
+  const sameTime = newest.refusals.filter(({ refused_at: time }) => time === cursor.refusedAt);
   const refusals = [
-    ...later,
+    ...newer,
     ...sameTime.slice(0, Math.max(0, sameTime.length - cursor.refusalsThatTime)),
   ];
   const events = [
@@ -53,11 +53,11 @@ export function eventsSince(
       (newest.moreRecords && records.length === newest.records.length) ||
       (newest.moreRefusals &&
         refusals.length > 0 &&
-        (later.length === 0 || later.length === newest.refusals.length)),
+        (newer.length === 0 || newer.length === newest.refusals.length)),
     next: {
       recordId: newest.records[0]?.id ?? cursor.recordId,
       refusedAt,
-      refusalsThatTime: newest.refusals.filter(({ refused_at: at }) => at === refusedAt).length,
+      refusalsThatTime: newest.refusals.filter(({ refused_at: time }) => time === refusedAt).length,
     },
   };
 }

@@ -31,18 +31,18 @@ export function keptResult(head: ReportHead, result: Reconciliation): KeptReconc
     text: shortened(text),
     billed_usd: exactUsd(amount),
   }));
-  const withAtMost = (most: number): KeptReconciliation => {
+  const withAtMost = (count: number): KeptReconciliation => {
     const lists = [models, quantities, lines, head.prices, head.notes];
-    const isCut = lists.some((list) => list.length > most);
+    const isCut = lists.some((list) => list.length > count);
     return {
       ...totalsJson(head, result),
-      models: models.slice(0, most),
-      quantities: quantities.slice(0, most),
-      unknown_lines: lines.slice(0, most),
-      prices: head.prices.slice(0, most),
+      models: models.slice(0, count),
+      quantities: quantities.slice(0, count),
+      unknown_lines: lines.slice(0, count),
+      prices: head.prices.slice(0, count),
       notes: [
-        ...head.notes.slice(0, most).map(shortened),
-        ...(isCut ? [`of each list at most ${most} entries are kept: the report has all`] : []),
+        ...head.notes.slice(0, count).map(shortened),
+        ...(isCut ? [`of each list at most ${count} entries are kept: the report has all`] : []),
       ],
     };
   };

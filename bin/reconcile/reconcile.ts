@@ -238,11 +238,11 @@ function addUsage(
     ] as const)
       for (const kind of kindNames) {
         const quantity = Math.round(row[from][kind] ?? 0);
-        const within = kindWithin(kind, separates);
-        if (quantity === 0 || within === null) continue;
+        const billedKind = kindWithin(kind, separates);
+        if (quantity === 0 || billedKind === null) continue;
         const to = isTool(kind) ? toolPart : part;
         if (isTool(kind)) toolSides.hasUsage = true;
-        to[into].set(within, (to[into].get(within) ?? 0n) + BigInt(quantity));
+        to[into].set(billedKind, (to[into].get(billedKind) ?? 0n) + BigInt(quantity));
       }
   }
 }
@@ -684,8 +684,8 @@ function changeQuantities(
       const swap = total === 0n ? 0n : (size * swapped) / total;
       const pieces: [Cause, bigint][] = [];
       let rest = size;
-      const take = (cause: Cause, most: bigint): bigint => {
-        const quantity = most > rest ? rest : most > 0n ? most : 0n;
+      const take = (cause: Cause, quantityMax: bigint): bigint => {
+        const quantity = quantityMax > rest ? rest : quantityMax > 0n ? quantityMax : 0n;
         if (quantity > 0n) pieces.push([cause, quantity]);
         rest -= quantity;
         return quantity;
@@ -696,8 +696,8 @@ function changeQuantities(
         take("tokens_not_read", swap);
         unrecordedLeft -= take("past_sluice", unrecordedLeft);
         if (isTokens(kind)) {
-          const most = estimatedLeft > room ? estimatedLeft : room;
-          const estimate = take("estimated", most);
+          const estimateMax = estimatedLeft > room ? estimatedLeft : room;
+          const estimate = take("estimated", estimateMax);
           room -= estimate;
           estimatedLeft -= estimate;
         }

@@ -121,14 +121,14 @@ interface ProjectSums extends Sums {
 
 function projectsOf({ pairs }: ReportHead, { cells }: Reconciliation): readonly ProjectSums[] {
   return [...pairs].map(([project, keys]) => {
-    const own = cells.filter((cell) => cell.project === project);
+    const projectCells = cells.filter((cell) => cell.project === project);
     return {
       project,
       keys,
-      cells: own,
-      recorded: own.reduce((sum, { recorded }) => sum + recorded, 0n),
-      billed: own.reduce((sum, { billed }) => sum + billed, 0n),
-      gap: gapOf(own),
+      cells: projectCells,
+      recorded: projectCells.reduce((sum, { recorded }) => sum + recorded, 0n),
+      billed: projectCells.reduce((sum, { billed }) => sum + billed, 0n),
+      gap: gapOf(projectCells),
     };
   });
 }
@@ -179,8 +179,8 @@ export function reportText(
     renderProjects(projects, { decimals, width: Math.max(24, columns - 45) }),
     ...(projects.length === 0
       ? [renderCounts(cells, counts)]
-      : projects.map(({ project, cells: own }) => {
-          const table = renderCounts(own, counts);
+      : projects.map(({ project, cells: projectCells }) => {
+          const table = renderCounts(projectCells, counts);
           return table === "" ? "" : `${project}:\n${table}`;
         })),
     ...(result.unknownLines.length === 0

@@ -22,8 +22,8 @@ const otherFlags: Readonly<Record<string, string>> = {
  */
 export function otherWord(program: Command, argv: readonly string[]): string {
   let command = program;
-  for (let at = 0; at < argv.length; at++) {
-    const word = argv[at]!;
+  for (let index = 0; index < argv.length; index++) {
+    const word = argv[index]!;
     if (word.startsWith("-")) {
       const options = [...command.options, ...program.options];
       const flag = word.replace(/=.*$/s, "");
@@ -35,7 +35,7 @@ export function otherWord(program: Command, argv: readonly string[]): string {
         return isThere ? ` (Did you mean ${replacement}?)` : "";
       }
       // The next word is its value.
-      if (option.required && flag === word) at++;
+      if (option.required && flag === word) index++;
       continue;
     }
     const below = command.commands.find((child) => isNamed(child, word));
@@ -56,7 +56,7 @@ export function otherWord(program: Command, argv: readonly string[]): string {
  */
 export function helpLine(program: Command, argv: readonly string[]): readonly string[] {
   const before = flagsBefore(program, argv);
-  const firstFlag = argv.findIndex((word, at) => at >= before && word.startsWith("-"));
+  const firstFlag = argv.findIndex((word, index) => index >= before && word.startsWith("-"));
   const plain = argv.slice(before, firstFlag === -1 ? argv.length : firstFlag);
   const words: string[] = [];
   let asksByWord = false;
@@ -82,22 +82,24 @@ export function commandWord(program: Command, argv: readonly string[]): string |
 
 /** The number of words before the command: the program's own flags and their values. */
 function flagsBefore(program: Command, argv: readonly string[]): number {
-  let at = 0;
-  while (at < argv.length) {
-    const flag = argv[at]!.replace(/=.*$/s, "");
+  let index = 0;
+  while (index < argv.length) {
+    const flag = argv[index]!.replace(/=.*$/s, "");
     const option = program.options.find(({ long }) => long === flag);
     if (option === undefined) break;
-    at += option.required && flag === argv[at] ? 2 : 1;
+    index += option.required && flag === argv[index] ? 2 : 1;
   }
-  return at;
+  return index;
 }
 
 /** `config init` for `init`, and `rotate` for `keys rotate`. */
 function elsewhere(word: string, command: Command, program: Command): string {
   const has = (group: Command): boolean => group.commands.some((child) => isNamed(child, word));
   if (command !== program) return has(program) ? ` (Did you mean sluice ${word}?)` : "";
-  const [group, ...others] = program.commands.filter(has);
-  return group === undefined || others.length > 0 ? "" : ` (Did you mean ${group.name()} ${word}?)`;
+  const [group, ...furtherGroups] = program.commands.filter(has);
+  return group === undefined || furtherGroups.length > 0
+    ? ""
+    : ` (Did you mean ${group.name()} ${word}?)`;
 }
 
 function isNamed(command: Command, word: string): boolean {

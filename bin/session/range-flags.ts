@@ -100,8 +100,8 @@ export function readMoment(flagText: string): Moment | null {
   const text = flagText.trim().toUpperCase().replace(" ", "T");
   const day = text.startsWith("0000") ? null : parseDay(text);
   if (day !== null) return { fromMs: day, beforeMs: day + dayMs };
-  const [, at, seconds = ":00", zone] = zonedTime.exec(text) ?? [];
-  const ms = at === undefined ? localMs(text) : parseTimestamp(`${at}${seconds}${zone}`);
+  const [, time, seconds = ":00", zone] = zonedTime.exec(text) ?? [];
+  const ms = time === undefined ? localMs(text) : parseTimestamp(`${time}${seconds}${zone}`);
   return ms === null || ms < 0 || ms > lastMs ? null : { fromMs: ms, beforeMs: ms };
 }
 
@@ -113,9 +113,10 @@ function localMs(text: string): number | null {
     .map((part) => Number(part ?? 0));
   if (parts === undefined) return null;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  const at = new Date(year, month - 1, day, hour, minute, second);
-  const isThere = at.getMonth() === month - 1 && at.getDate() === day && at.getHours() === hour;
-  return isThere ? at.getTime() : null;
+  const date = new Date(year, month - 1, day, hour, minute, second);
+  const isThere =
+    date.getMonth() === month - 1 && date.getDate() === day && date.getHours() === hour;
+  return isThere ? date.getTime() : null;
 }
 
 /** The range as the parameters of the admin API that have these names. */

@@ -69,25 +69,25 @@ function namedFiles(config: Config): NamedFile[] {
       return [{ setting: `the jwks_file ${issuerText}`, path: keys.path, consequence }];
     }),
     ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile, proxyFile }) => {
-      const at = placeOfProvider(name);
+      const providerPath = placeOfProvider(name);
       return [
         {
-          setting: `${at}.api_key_file`,
+          setting: `${providerPath}.api_key_file`,
           path: apiKeyFile,
           consequence: "its requests fail until it can",
         },
         ...(apiKeys ?? []).map((key, i) => ({
-          setting: `${at}.api_keys[${i}].key_file`,
+          setting: `${providerPath}.api_keys[${i}].key_file`,
           path: "keyFile" in key ? key.keyFile : null,
           consequence: "that key isn't used until it can",
         })),
         ...headerFiles.map(({ name: header, path }) => ({
-          setting: `${at}.headers.${header}.file`,
+          setting: `${providerPath}.headers.${header}.file`,
           path,
           consequence: noStart,
         })),
-        { setting: `${at}.proxy_file`, path: proxyFile, consequence: noStart },
-        { setting: `${at}.ca_file`, path: caFile, consequence: noStart },
+        { setting: `${providerPath}.proxy_file`, path: proxyFile, consequence: noStart },
+        { setting: `${providerPath}.ca_file`, path: caFile, consequence: noStart },
       ];
     }),
     {

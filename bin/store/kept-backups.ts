@@ -4,7 +4,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-const own = /^limiterd-\d{8}T\d{6}Z\.mdb$/;
+const backupName = /^limiterd-\d{8}T\d{6}Z\.mdb$/;
 /** The partial file of a killed backup: see `beginExportFile`. */
 const partial = /^\.limiterd-\d{8}T\d{6}Z\.mdb\.[0-9a-f]{8}\.partial$/;
 
@@ -23,8 +23,10 @@ export async function removeOlder(newBackup: string, keep: number): Promise<read
   const files = (await readdir(directory, { withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
-  const others = files.filter((name) => own.test(name) && name !== basename(newBackup)).sort();
-  const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
+  const olderBackups = files
+    .filter((name) => backupName.test(name) && name !== basename(newBackup))
+    .sort();
+  const older = olderBackups.slice(0, Math.max(0, olderBackups.length - (keep - 1)));
   const unfinished = files.filter((name) => partial.test(name));
   const paths = [...older, ...unfinished].map((name) => join(directory, name));
   for (const path of paths) await rm(path);

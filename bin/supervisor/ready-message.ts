@@ -7,15 +7,15 @@
 const heldName = "SLUICE_HELD";
 
 /** The variable of a held process, or that of any other, which removes an inherited one. */
-export function heldVariable(held: boolean): Readonly<Record<string, string | undefined>> {
-  return { [heldName]: held ? "1" : undefined };
+export function heldVariable(isHeld: boolean): Readonly<Record<string, string | undefined>> {
+  return { [heldName]: isHeld ? "1" : undefined };
 }
 
 /** Reads and removes the variable. */
 export function takeHeld(env: Record<string, string | undefined>): boolean {
-  const held = env[heldName] !== undefined;
+  const isHeld = env[heldName] !== undefined;
   delete env[heldName];
-  return held;
+  return isHeld;
 }
 
 /** The message that starts a held service. */

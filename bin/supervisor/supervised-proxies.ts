@@ -56,7 +56,7 @@ export class SupervisedProxies {
   }
 
   /** `held`: the processes load now, and serve after `release`. */
-  start(held: boolean): void {
+  start(isHeld: boolean): void {
     const waiting = new Set<number>();
     for (let position = 0; position < this.#options.count; position++) {
       waiting.add(position);
@@ -66,7 +66,7 @@ export class SupervisedProxies {
           (ready) => {
             if (waiting.delete(position) && waiting.size === 0) this.#ports.onReady(ready);
           },
-          { held },
+          { held: isHeld },
         ),
       );
     }

@@ -235,7 +235,7 @@ export function forkWaitingService(options: ServiceOptions): ChildProcess {
 
 function forkService(
   { script, args, nodeFlags = [], sockets = [], env = {} }: ServiceOptions,
-  held: boolean,
+  isHeld: boolean,
 ): ChildProcess {
   // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops the
   // services in order.
@@ -248,7 +248,7 @@ function forkService(
       ...jsonLogs,
       ...oneMallocArena,
       ...env,
-      ...heldVariable(held),
+      ...heldVariable(isHeld),
       ...handOverVariables(sockets.map(nameOf)),
     },
     stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],

@@ -42,9 +42,9 @@ export function wrapTo(text: string, columns: number): readonly string[] {
     }
     if (line !== "") lines.push(line);
     while (displayWidth(word) > columns) {
-      const most = cutTo(word, columns);
-      if (most === "") break;
-      const head = most.slice(0, most.lastIndexOf(",") + 1) || most;
+      const beginning = cutTo(word, columns);
+      if (beginning === "") break;
+      const head = beginning.slice(0, beginning.lastIndexOf(",") + 1) || beginning;
       lines.push(head);
       word = word.slice(head.length);
     }

@@ -39,7 +39,9 @@ export function readDuration(text: string): number | null {
 }
 
 /** A time in UTC, shortened: `16:51:20Z` of today, else `2026-11-28 16:51Z`. */
-export function shortTime(at: string, nowMs: number): string {
+export function shortTime(time: string, nowMs: number): string {
   const today = new Date(nowMs).toISOString().slice(0, 10);
-  return at.startsWith(today) ? `${at.slice(11, 19)}Z` : `${at.slice(0, 10)} ${at.slice(11, 16)}Z`;
+  return time.startsWith(today)
+    ? `${time.slice(11, 19)}Z`
+    : `${time.slice(0, 10)} ${time.slice(11, 16)}Z`;
 }

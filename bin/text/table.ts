@@ -105,12 +105,12 @@ function fit(
   for (const column of all.toReversed()) {
     if (needed(visible, least) <= room) break;
     if (!column.detail) continue;
-    visible = visible.filter((other) => other !== column);
+    visible = visible.filter((shown) => shown !== column);
     dropped.unshift(column.title);
   }
   const widths = new Map(visible.map((column) => [column, least(column)]));
   const widthOf = (column: DrawnColumn): number => widths.get(column) ?? column.width;
-  for (let over = needed(visible, widthOf) - room; over > 0; over--) {
+  for (let excess = needed(visible, widthOf) - room; excess > 0; excess--) {
     const [longest] = visible
       .filter((column) => !column.wraps && column.align === "left" && widthOf(column) > cellMin)
       .toSorted((a, b) => widthOf(b) - widthOf(a));

@@ -69,7 +69,7 @@ function readHours(series: unknown): readonly UsedHour[] {
   if (series === undefined) return [];
   const { times, groups } = fieldsOf(series);
   if (!Array.isArray(times) || !Array.isArray(groups)) throw unreadableAnswer("usage");
-  const at = (name: string, index: number): number =>
+  const sumOfGroups = (name: string, index: number): number =>
     groups.reduce((sum: number, group: unknown) => {
       const figures = fieldsOf(group)[name];
       const figure: unknown = Array.isArray(figures) ? figures[index] : undefined;
@@ -80,9 +80,9 @@ function readHours(series: unknown): readonly UsedHour[] {
     if (typeof hour !== "string") throw unreadableAnswer("usage");
     return {
       hour,
-      requests: at("requests", index),
-      tokens: at("total_tokens", index),
-      cost: at("total_cost", index),
+      requests: sumOfGroups("requests", index),
+      tokens: sumOfGroups("total_tokens", index),
+      cost: sumOfGroups("total_cost", index),
     };
   });
 }

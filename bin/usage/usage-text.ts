@@ -148,8 +148,9 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
     { columns, unicode },
   );
   const per = daysPerColumn === 1 ? "day" : `${daysPerColumn} days`;
-  const most = name === "cost" ? formatUsd(highest, usdDecimals(highest)) : formatCount(highest);
-  return [`${name} per ${per}, at most ${most}`, ...lines].join("\n");
+  const highestText =
+    name === "cost" ? formatUsd(highest, usdDecimals(highest)) : formatCount(highest);
+  return [`${name} per ${per}, at most ${highestText}`, ...lines].join("\n");
 }
 
 /** All days of the window in order, including days without usage. */

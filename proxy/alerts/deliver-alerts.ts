@@ -33,21 +33,21 @@ function deliverTo(webhook: Webhook, { limiter, setTimer, log }: Delivering): ()
   const delivered = new Set<string>();
   let stopped = false;
   let cancel = (): void => {};
-  const later = (ms: number): void => {
+  const scheduleNext = (ms: number): void => {
     if (!stopped) cancel = setTimer(ms, () => void poll());
   };
   const poll = async (): Promise<void> => {
-    if (!limiter.reachable) return later(idleMs);
+    if (!limiter.reachable) return scheduleNext(idleMs);
     const answer = await limiter.call("alerts.due", { destination });
     const alert = answer.ok ? readDueAlert(answer.body) : null;
-    if (alert === null || stopped) return later(idleMs);
+    if (alert === null || stopped) return scheduleNext(idleMs);
     const reason = delivered.has(alert.id) ? null : await webhook.send(alert);
     if (reason === null) remember(delivered, alert.id);
     else log.warn({ host: webhook.host, id: alert.id, reason }, "an alert wasn't delivered");
     await limiter.call("alerts.report", { destination, id: alert.id, reason });
-    later(paceMs[format]);
+    scheduleNext(paceMs[format]);
   };
-  later(idleMs);
+  scheduleNext(idleMs);
   return () => {
     stopped = true;
     cancel();

@@ -25,12 +25,12 @@ export function certificatePaths({
     names.push(text);
     return isUri ? "([^/]+)" : "([^./]+)";
   });
-  const whole = new RegExp(`^${pattern.join("")}$`, isUri ? "" : "i");
+  const wholeName = new RegExp(`^${pattern.join("")}$`, isUri ? "" : "i");
   const type = isUri ? "URI" : "DNS";
   return ({ subjectaltname }) => {
     for (const name of namesOf(subjectaltname ?? "", type)) {
-      const [, ...parts] = whole.exec(name) ?? [null];
-      if (parts.length !== names.length || !whole.test(name)) continue;
+      const [, ...parts] = wholeName.exec(name) ?? [null];
+      if (parts.length !== names.length || !wholeName.test(name)) continue;
       const claims = Object.fromEntries(names.map((key, i) => [key, parts[i]!]));
       return names.length === 0 ? userPath : pathFromClaims(userPath, claims);
     }

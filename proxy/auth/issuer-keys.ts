@@ -68,8 +68,8 @@ export function createIssuerKeys<K>(ages: IssuerKeyAges, ports: KeySourcePorts<K
     async current() {
       if (cached === null && loading !== null) await loading;
       if (ports.monoMs() >= nextLoadMonoMs) {
-        const fresh = reload();
-        if (cached === null || ages.waitForFresh) await fresh;
+        const reloading = reload();
+        if (cached === null || ages.waitForFresh) await reloading;
       }
       return cached?.keys ?? null;
     },

@@ -67,8 +67,8 @@ function allowListsOf(
 ): readonly ModelPatterns[] | null {
   const issuerModels = models === null ? [] : [models];
   if (modelsClaim === null) return issuerModels;
-  const own = modelsFromClaims(modelsClaim, claims);
-  return own === null ? null : [...issuerModels, own];
+  const tokenModels = modelsFromClaims(modelsClaim, claims);
+  return tokenModels === null ? null : [...issuerModels, tokenModels];
 }
 
 export function createJwtVerifier(

@@ -98,8 +98,12 @@ export async function withProviderFiles(provider: ProviderConfig): Promise<Provi
 
 async function proxyOf({ name, proxy, proxyFile }: ProviderConfig): Promise<string | null> {
   if (proxyFile === null) return proxy;
-  const own = await readSecretFile(`${placeOfProvider(name)}.proxy_file`, proxyFile, outboundProxy);
-  return own === "none" ? null : own;
+  const proxyUrl = await readSecretFile(
+    `${placeOfProvider(name)}.proxy_file`,
+    proxyFile,
+    outboundProxy,
+  );
+  return proxyUrl === "none" ? null : proxyUrl;
 }
 
 async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {

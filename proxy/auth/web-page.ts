@@ -24,8 +24,10 @@ export function trustedPages({
   allowedHosts,
   corsOrigins,
 }: Pick<Config["server"], "host" | "admin" | "allowedHosts" | "corsOrigins">): TrustedPages {
-  const own = [host, ...(admin === null ? [] : [admin.host])].map((name) => name.toLowerCase());
-  return { hosts: new Set([...allowedHosts, ...own]), origins: new Set(corsOrigins) };
+  const ownNames = [host, ...(admin === null ? [] : [admin.host])].map((name) =>
+    name.toLowerCase(),
+  );
+  return { hosts: new Set([...allowedHosts, ...ownNames]), origins: new Set(corsOrigins) };
 }
 
 /** An IP address, or a name that always means this host. A rebound DNS name is neither. */

@@ -42,8 +42,8 @@ function reasoningForGoogle(fields: Fields): RequestedReasoning {
   return { hasTools, effort: isRequested ? "some" : "unsaid" };
 }
 
-function eitherField(fields: Fields, name: string, other: string): Fields {
-  const value = fields[name] ?? fields[other];
+function eitherField(fields: Fields, name: string, alternative: string): Fields {
+  const value = fields[name] ?? fields[alternative];
   return isObject(value) ? value : {};
 }
 
@@ -190,7 +190,7 @@ function hasAlternatives(options: Fields): boolean {
       name === "gateway" &&
       items(option)
         .flatMap(members)
-        .some(([inner]) => isAlternatives(inner)),
+        .some(([option]) => isAlternatives(option)),
   );
 }
 

@@ -182,16 +182,16 @@ interface Cut {
 function bytesIn(bytes: Buffer, cuts: readonly Cut[], text: string): Buffer | null {
   const markAt = text.lastIndexOf(shortenedMark);
   if (markAt === -1) return null;
-  const at = Number(text.slice(markAt + 1));
-  const cut = cuts[at];
-  return cut?.instead === shortenedString(text.slice(0, markAt), at)
+  const position = Number(text.slice(markAt + 1));
+  const cut = cuts[position];
+  return cut?.instead === shortenedString(text.slice(0, markAt), position)
     ? bytes.subarray(cut.start, cut.end)
     : null;
 }
 
-/** `at`: the position of its cut. */
-function shortenedString(beginning: string, at: number): string {
-  return `"${beginning}\\u0000${at}"`;
+/** `position`: the position of its cut. */
+function shortenedString(beginning: string, position: number): string {
+  return `"${beginning}\\u0000${position}"`;
 }
 
 function shortened(bytes: Buffer, cuts: readonly Cut[]): Buffer {
@@ -297,41 +297,41 @@ class Walk {
   *valueEnd(from: number, outerDepth = 0): Generator<undefined, number> {
     const bytes = this.#bytes;
     let depth = outerDepth;
-    let at = from;
+    let position = from;
     let sliceEnd = from + sliceBytes;
     do {
-      if (at >= sliceEnd) {
+      if (position >= sliceEnd) {
         yield;
-        sliceEnd = at + sliceBytes;
+        sliceEnd = position + sliceBytes;
       }
-      switch (bytes[at]) {
+      switch (bytes[position]) {
         case 0x3a: // :
           this.names++;
-          at++;
+          position++;
           break;
         case 0x2c: // ,
-          at++;
+          position++;
           break;
         case 0x20:
         case 0x0a:
         case 0x0d:
         case 0x09:
-          at = spaceEnd(bytes, at + 1, sliceEnd);
+          position = spaceEnd(bytes, position + 1, sliceEnd);
           break;
         case 0x7d: // }
         case 0x5d: // ]
-          at++;
+          position++;
           depth--;
           break;
         case 0x7b: // {
         case 0x5b: // [
-          at++;
+          position++;
           depth++;
           this.values++;
           break;
         case 0x22: {
           // "
-          let end = this.#stringEnd(at + 1, sliceEnd);
+          let end = this.#stringEnd(position + 1, sliceEnd);
           while (end === unfinished) {
             yield;
             sliceEnd = this.#reached + sliceBytes;
@@ -340,21 +340,21 @@ class Walk {
           // Not JSON: the parser fails here too.
           if (end === -1) return bytes.length;
           this.values++;
-          if (end - at > shortStringBytes) this.#shorten(at, end);
-          else this.noteName(at, end);
-          at = end;
+          if (end - position > shortStringBytes) this.#shorten(position, end);
+          else this.noteName(position, end);
+          position = end;
           break;
         }
         default:
-          at = this.#plainEnd(at, { isWithin: depth > outerDepth, until: sliceEnd });
+          position = this.#plainEnd(position, { isWithin: depth > outerDepth, until: sliceEnd });
       }
-    } while (depth > 0 && at < bytes.length && this.values <= this.#max);
-    return at;
+    } while (depth > 0 && position < bytes.length && this.values <= this.#max);
+    return position;
   }
 
-  /** The position after the string that begins at `at`; -1 if it isn't a valid string. */
-  *stringEnd(at: number): Generator<undefined, number> {
-    let end = this.#stringEnd(at + 1, at + sliceBytes);
+  /** The position after the string that begins at `position`; -1 if it isn't a valid string. */
+  *stringEnd(position: number): Generator<undefined, number> {
+    let end = this.#stringEnd(position + 1, position + sliceBytes);
     while (end === unfinished) {
       yield;
       end = this.#stringEnd(this.#reached, this.#reached + sliceBytes);
@@ -368,29 +368,29 @@ class Walk {
    */
   #stringEnd(from: number, until: number): number {
     const bytes = this.#bytes;
-    for (let at = from; ; ) {
-      at = this.#textEnd(at, until);
-      const code = bytes[at];
-      if (code === quote) return at + 1;
+    for (let position = from; ; ) {
+      position = this.#textEnd(position, until);
+      const code = bytes[position];
+      if (code === quote) return position + 1;
       if (code === backslash) {
-        const next = bytes[at + 1]!;
-        if (escapable[next] === 1) at += 2;
-        else if (next === 0x75 && this.#isCode(at + 2)) at += 6;
+        const next = bytes[position + 1]!;
+        if (escapable[next] === 1) position += 2;
+        else if (next === 0x75 && this.#isCode(position + 2)) position += 6;
         else return -1;
       } else if (code === undefined || plain[code] === 0) return -1;
-      if (at >= until) {
-        this.#reached = at;
+      if (position >= until) {
+        this.#reached = position;
         return unfinished;
       }
     }
   }
 
   /** Whether four hexadecimal digits begin at a position. */
-  #isCode(at: number): boolean {
+  #isCode(position: number): boolean {
     const bytes = this.#bytes;
     // Half of a character begins with D8 to DF.
-    if ((bytes[at]! | 0x20) === 0x64) this.escapesHalves = true;
-    for (let i = at; i < at + 4; i++) if (hex[bytes[i]!] !== 1) return false;
+    if ((bytes[position]! | 0x20) === 0x64) this.escapesHalves = true;
+    for (let i = position; i < position + 4; i++) if (hex[bytes[i]!] !== 1) return false;
     return true;
   }
 
@@ -400,57 +400,57 @@ class Walk {
     const words = this.#words;
     const unaligned = this.#unaligned;
     const end = Math.min(until, bytes.length);
-    let at = from;
-    while (at < end && (at < unaligned || ((at - unaligned) & 3) !== 0)) {
-      if (plain[bytes[at]!] === 0) return at;
-      at++;
+    let position = from;
+    while (position < end && (position < unaligned || ((position - unaligned) & 3) !== 0)) {
+      if (plain[bytes[position]!] === 0) return position;
+      position++;
     }
     // Four bytes at once. The first term has a high bit set for a byte below 0x20 or a quote, the
     // second one for a backslash; a byte from 0x80 on has none.
     const wordsEnd = (end - unaligned) >> 2;
-    let word = (at - unaligned) >> 2;
+    let word = (position - unaligned) >> 2;
     for (; word < wordsEnd; word++) {
       const four = words[word]!;
-      const found =
+      const match =
         (((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four;
-      if ((found & 0x80808080) !== 0) break;
+      if ((match & 0x80808080) !== 0) break;
     }
-    at = Math.max(at, word * 4 + unaligned);
-    while (at < end && plain[bytes[at]!] === 1) at++;
-    return at;
+    position = Math.max(position, word * 4 + unaligned);
+    while (position < end && plain[bytes[position]!] === 1) position++;
+    return position;
   }
 
   /** Leaves a long string out of the skeleton, unless it is the name of a member. */
-  #shorten(at: number, end: number): void {
+  #shorten(position: number, end: number): void {
     const next = spaceEnd(this.#bytes, end, end + spaceNearby);
     if (next === end + spaceNearby || this.#bytes[next] === colon) return;
-    const beginning = this.#bytes.toString("latin1", at + 1, at + beginningBytes);
+    const beginning = this.#bytes.toString("latin1", position + 1, position + beginningBytes);
     const shortened = plainBeginning.exec(beginning)![0];
-    this.cuts.push({ start: at, end, instead: shortenedString(shortened, this.cuts.length) });
+    this.cuts.push({ start: position, end, instead: shortenedString(shortened, this.cuts.length) });
   }
 
   /** Notes a string's escapes if it is a name, that is, if a colon follows. */
   noteName(start: number, end: number): void {
     if (end - start > escapedNameCharsMax || this.escapesNames) return;
     const bytes = this.#bytes;
-    let at = start + 1;
-    while (at < end && bytes[at] !== backslash) at++;
-    if (at === end) return;
+    let position = start + 1;
+    while (position < end && bytes[position] !== backslash) position++;
+    if (position === end) return;
     const next = spaceEnd(bytes, end, end + spaceNearby);
     this.escapesNames = next === end + spaceNearby || bytes[next] === colon;
   }
 
   /** The end of a number, true, false, null or an invalid literal, or of a run of token ids. */
-  #plainEnd(at: number, { isWithin, until }: { isWithin: boolean; until: number }): number {
+  #plainEnd(position: number, { isWithin, until }: { isWithin: boolean; until: number }): number {
     const bytes = this.#bytes;
-    const end = this.#passesTokens && isWithin ? tokensEnd(bytes, at, until) : at;
-    if (end === at) {
+    const end = this.#passesTokens && isWithin ? tokensEnd(bytes, position, until) : position;
+    if (end === position) {
       this.values++;
-      return plainEnd(bytes, at, until);
+      return plainEnd(bytes, position, until);
     }
     // After a colon a run isn't JSON, so it must not be replaced by valid JSON.
-    if (end - at >= runCharsMin && !isMember(bytes, at))
-      this.cuts.push({ start: at, end, instead: "0" });
+    if (end - position >= runCharsMin && !isMember(bytes, position))
+      this.cuts.push({ start: position, end, instead: "0" });
     return end;
   }
 }
@@ -459,9 +459,9 @@ class Walk {
 const unfinished = -2;
 
 function isMember(bytes: Buffer, valueAt: number): boolean {
-  let at = valueAt - 1;
-  while (at >= 0 && isSpace(bytes[at]!)) at--;
-  return bytes[at] === colon;
+  let position = valueAt - 1;
+  while (position >= 0 && isSpace(bytes[position]!)) position--;
+  return bytes[position] === colon;
 }
 
 function isSpace(code: number): boolean {
@@ -470,26 +470,27 @@ function isSpace(code: number): boolean {
 
 /** The end of the white space, or `until`. */
 function spaceEnd(bytes: Buffer, from: number, until: number): number {
-  for (let at = from; at < until; at++) if (!isSpace(bytes[at]!)) return at;
+  for (let position = from; position < until; position++)
+    if (!isSpace(bytes[position]!)) return position;
   return until;
 }
 
 function* spaceSliced(bytes: Buffer, from: number): Generator<undefined, number> {
-  for (let at = from; ; yield) {
-    const until = at + sliceBytes;
-    at = spaceEnd(bytes, at, until);
-    if (at < until) return at;
+  for (let position = from; ; yield) {
+    const until = position + sliceBytes;
+    position = spaceEnd(bytes, position, until);
+    if (position < until) return position;
   }
 }
 
 /** The end of a number, true, false, null or an invalid literal; or `until`. */
 function plainEnd(bytes: Buffer, from: number, until: number): number {
   const end = Math.min(bytes.length, until);
-  for (let at = from + 1; at < end; at++) {
-    const code = bytes[at]!;
+  for (let position = from + 1; position < end; position++) {
+    const code = bytes[position]!;
     // Digits, letters, + - .
     const isPlain = (code >= 0x2d && code <= 0x39) || (code | 0x20) >= 0x61 || code === 0x2b;
-    if (!isPlain || code === 0x5b || code === 0x5d || code >= 0x7b) return at;
+    if (!isPlain || code === 0x5b || code === 0x5d || code >= 0x7b) return position;
   }
   return Math.max(end, from + 1);
 }
@@ -497,12 +498,12 @@ function plainEnd(bytes: Buffer, from: number, until: number): number {
 /** The end of the last of several whole numbers, up to `until`; `from` if none begins there. */
 function tokensEnd(bytes: Buffer, from: number, until: number): number {
   let end = from;
-  for (let at = from; ; ) {
-    let after = at;
+  for (let position = from; ; ) {
+    let after = position;
     let next = bytes[after]!;
     while (next >= 0x30 && next <= 0x39) next = bytes[++after]!;
-    const digits = after - at;
-    const isWhole = digits === 1 || (digits > 1 && bytes[at] !== 0x30);
+    const digits = after - position;
+    const isWhole = digits === 1 || (digits > 1 && bytes[position] !== 0x30);
     // A decimal point or an exponent follows.
     const isFraction = next === 0x2e || (next | 0x20) === 0x65;
     if (!isWhole || digits > tokenDigitsMax || isFraction) return end;
@@ -511,7 +512,7 @@ function tokensEnd(bytes: Buffer, from: number, until: number): number {
     // Skip the call where a comma follows: runs have millions of numbers.
     if (next !== 0x2c) after = spaceEnd(bytes, after, after + spaceNearby);
     if (bytes[after] !== 0x2c) return end;
-    at = after + 1;
-    if (bytes[at]! <= 0x20) at = spaceEnd(bytes, at, at + spaceNearby);
+    position = after + 1;
+    if (bytes[position]! <= 0x20) position = spaceEnd(bytes, position, position + spaceNearby);
   }
 }

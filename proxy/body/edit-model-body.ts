@@ -88,8 +88,8 @@ function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Spli
   const start = member.start;
   if (options.length === 0)
     return { start: start + 1, end: start + 1, text: '"include_usage":true' };
-  const inner = lastMember(options, "include_usage");
-  if (inner !== null && text.slice(inner.start, inner.end) === "true") return null;
+  const option = lastMember(options, "include_usage");
+  if (option !== null && text.slice(option.start, option.end) === "true") return null;
   const splice = setMember(options, "include_usage", "true");
   return { start: start + splice.start, end: start + splice.end, text: splice.text };
 }

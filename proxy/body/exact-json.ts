@@ -120,16 +120,16 @@ function rewritten(
 ): string {
   const colon = /\s*:/y;
   let out = "";
-  for (let at = 0; ; ) {
-    const quote = text.indexOf('"', at);
+  for (let position = 0; ; ) {
+    const quote = text.indexOf('"', position);
     const end = quote === -1 ? -1 : stringEnd(text, quote);
-    if (end === -1) return out + editGap(text.slice(at));
+    if (end === -1) return out + editGap(text.slice(position));
     const string = text.slice(quote, end);
     colon.lastIndex = end;
     out +=
-      editGap(text.slice(at, quote)) +
+      editGap(text.slice(position, quote)) +
       (string.startsWith(nulString) && !colon.test(text) ? editNulString(string) : string);
-    at = end;
+    position = end;
   }
 }
 
@@ -168,13 +168,16 @@ function withNumbers(value: unknown, isData: boolean): unknown {
   const root: Container = { value };
   const open: (readonly [Container, isData: boolean])[] = [[root, isData]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [container, within] = next;
+    const [container, isWithinData] = next;
     for (const key of Object.keys(container)) {
       const inner = container[key];
       if (typeof inner === "string" && inner.startsWith(nul))
-        container[key] = fromNulString(inner.slice(1), within);
+        container[key] = fromNulString(inner.slice(1), isWithinData);
       else if (typeof inner === "object" && inner !== null)
-        open.push([inner as Container, within || (dataKeys.has(key) && !Array.isArray(inner))]);
+        open.push([
+          inner as Container,
+          isWithinData || (dataKeys.has(key) && !Array.isArray(inner)),
+        ]);
     }
   }
   return root["value"];

@@ -97,8 +97,8 @@ export class JsonPicker {
   }
 
   append(bytes: Buffer): void {
-    let at = 0;
-    while (at < bytes.length && this.#picked !== null) at = this.#read(bytes, at);
+    let position = 0;
+    while (position < bytes.length && this.#picked !== null) position = this.#read(bytes, position);
   }
 
   /**
@@ -109,75 +109,75 @@ export class JsonPicker {
     return this.#picked !== null && this.#expected === "end" ? parseJson(this.#picked) : undefined;
   }
 
-  #read(bytes: Buffer, at: number): number {
+  #read(bytes: Buffer, position: number): number {
     switch (this.#part) {
       case "space":
-        return this.#readSpace(bytes, at);
+        return this.#readSpace(bytes, position);
       case "name":
       case "string":
-        return this.#readString(bytes, at);
+        return this.#readString(bytes, position);
       case "literal":
-        return this.#readLiteral(bytes, at);
+        return this.#readLiteral(bytes, position);
       case "nested":
-        return this.#readNested(bytes, at);
+        return this.#readNested(bytes, position);
     }
   }
 
-  #readSpace(bytes: Buffer, at: number): number {
-    const code = bytes[at]!;
-    if (isSpace(code)) return at + 1;
+  #readSpace(bytes: Buffer, position: number): number {
+    const code = bytes[position]!;
+    if (isSpace(code)) return position + 1;
     const open = this.#open.at(-1);
     const isClosing = open !== undefined && code === (open.isList ? closeBracket : closeBrace);
     switch (this.#expected) {
       case "value":
-        return this.#beginValue(code, at);
+        return this.#beginValue(code, position);
       case "item":
-        if (!isClosing) return this.#beginValue(code, at);
+        if (!isClosing) return this.#beginValue(code, position);
         break;
       case "name":
-        if (code === quote) return this.#beginString("name", "", at);
+        if (code === quote) return this.#beginString("name", "", position);
         break;
       case "colon":
-        if (code !== colon) return this.#fail(at);
+        if (code !== colon) return this.#fail(position);
         this.#expected = "value";
-        return at + 1;
+        return position + 1;
       case "comma":
         if (code !== comma) break;
         this.#expected = open!.isList ? "value" : "name";
         if (open!.isList) this.#pick = open!.picks;
-        return at + 1;
+        return position + 1;
       case "end":
         break;
     }
-    if (!isClosing) return this.#fail(at);
+    if (!isClosing) return this.#fail(position);
     this.#open.pop();
     this.#put(open.isList ? "]" : "}");
     this.#endValue();
-    return at + 1;
+    return position + 1;
   }
 
-  #beginValue(code: number, at: number): number {
+  #beginValue(code: number, position: number): number {
     const pick = this.#pick;
     if (pick !== null) this.#putComma();
-    if (code === quote) return this.#beginString("string", pick === null ? null : "", at);
+    if (code === quote) return this.#beginString("string", pick === null ? null : "", position);
     if (code !== openBrace && code !== openBracket) {
-      if (code === comma || code === colon || marks[code] === 1) return this.#fail(at);
+      if (code === comma || code === colon || marks[code] === 1) return this.#fail(position);
       this.#part = "literal";
       this.#token = pick === null ? null : "";
-      return at;
+      return position;
     }
     if (pick === null || pick === "all") {
       this.#part = "nested";
       this.#depth = 0;
       this.#name = "";
-      return at;
+      return position;
     }
     const isList = code === openBracket;
     this.#put(isList ? "[" : "{");
     this.#open.push({ isList, picks: pick, isEmpty: true });
     if (this.#open.length > pickedDepthMax) this.#picked = null;
     this.#expected = isList ? "item" : "name";
-    return at + 1;
+    return position + 1;
   }
 
   /**
@@ -192,28 +192,28 @@ export class JsonPicker {
     open.isEmpty = false;
   }
 
-  #beginString(part: "name" | "string", token: string | null, at: number): number {
+  #beginString(part: "name" | "string", token: string | null, position: number): number {
     this.#part = part;
     this.#token = token;
     this.#escaped = false;
     if (part === "string") this.#isText = this.#texts !== null && this.#isTextName();
-    return at + 1;
+    return position + 1;
   }
 
   #isTextName(): boolean {
     return this.#name !== null && this.#texts!.has(this.#name);
   }
 
-  #readString(bytes: Buffer, at: number): number {
-    const end = this.#stringEnd(bytes, at);
+  #readString(bytes: Buffer, position: number): number {
+    const end = this.#stringEnd(bytes, position);
     const stop = end === -1 ? bytes.length : end;
     const max = this.#part === "name" ? nameCharsMax : stringCharsMax;
     if (this.#token !== null)
       this.#token =
-        this.#token.length + stop - at > max
+        this.#token.length + stop - position > max
           ? null
-          : this.#token + bytes.toString("latin1", at, stop);
-    if (this.#part === "string" && this.#isText) this.textChars += stop - at;
+          : this.#token + bytes.toString("latin1", position, stop);
+    if (this.#part === "string" && this.#isText) this.textChars += stop - position;
     if (end === -1) return stop;
     if (this.#part === "name") this.#endName();
     else {
@@ -241,11 +241,14 @@ export class JsonPicker {
     this.#expected = "colon";
   }
 
-  #readLiteral(bytes: Buffer, at: number): number {
-    let end = at;
+  #readLiteral(bytes: Buffer, position: number): number {
+    let end = position;
     while (end < bytes.length && !endsLiteral(bytes[end]!)) end++;
     if (this.#token !== null)
-      this.#token = (this.#token + bytes.toString("latin1", at, end)).slice(0, stringCharsMax);
+      this.#token = (this.#token + bytes.toString("latin1", position, end)).slice(
+        0,
+        stringCharsMax,
+      );
     if (end < bytes.length) this.#endLiteral();
     return end;
   }
@@ -262,83 +265,83 @@ export class JsonPicker {
 
   /** The fast path, which reads most of a text. */
   #readNested(bytes: Buffer, from: number): number {
-    let at = from;
+    let position = from;
     let depth = this.#depth;
     do {
       if (this.#inNestedString) {
-        const end = this.#stringEnd(bytes, at);
-        if (this.#texts !== null) this.#readNestedString(bytes, at, end);
+        const end = this.#stringEnd(bytes, position);
+        if (this.#texts !== null) this.#readNestedString(bytes, position, end);
         this.#inNestedString = end === -1;
-        at = end === -1 ? bytes.length : end + 1;
+        position = end === -1 ? bytes.length : end + 1;
       }
-      while (at < bytes.length && marks[bytes[at]!] === 0) at++;
-      if (at === bytes.length) break;
-      const code = bytes[at]!;
+      while (position < bytes.length && marks[bytes[position]!] === 0) position++;
+      if (position === bytes.length) break;
+      const code = bytes[position]!;
       if (code === quote) {
         this.#inNestedString = true;
-        if (this.#texts !== null) this.#beginNestedString(bytes, at, from);
+        if (this.#texts !== null) this.#beginNestedString(bytes, position, from);
       } else depth += code === openBrace || code === openBracket ? 1 : -1;
       if (depth > pickedDepthMax && this.#pick === "all") {
         this.#picked = null;
         return bytes.length;
       }
-      at++;
-    } while (depth > 0 && at < bytes.length);
+      position++;
+    } while (depth > 0 && position < bytes.length);
     this.#depth = depth;
-    if (this.#texts !== null && !this.#inNestedString) this.#noteColon(bytes, at, from);
-    if (this.#pick === "all") this.#put(bytes.toString("latin1", from, at));
+    if (this.#texts !== null && !this.#inNestedString) this.#noteColon(bytes, position, from);
+    if (this.#pick === "all") this.#put(bytes.toString("latin1", from, position));
     if (depth === 0 && !this.#inNestedString) this.#endValue();
-    return at;
+    return position;
   }
 
   /** A string after a colon is a value; any other string may be the name of the next value. */
-  #beginNestedString(bytes: Buffer, at: number, from: number): void {
-    this.#noteColon(bytes, at, from);
+  #beginNestedString(bytes: Buffer, position: number, from: number): void {
+    this.#noteColon(bytes, position, from);
     this.#isText = this.#afterColon && this.#isTextName();
     if (!this.#afterColon) this.#name = "";
   }
 
-  #readNestedString(bytes: Buffer, at: number, end: number): void {
+  #readNestedString(bytes: Buffer, position: number, end: number): void {
     const stop = end === -1 ? bytes.length : end;
-    if (this.#isText) this.textChars += stop - at;
+    if (this.#isText) this.textChars += stop - position;
     else if (!this.#afterColon && this.#name !== null)
       this.#name =
-        this.#name.length + stop - at > nameCharsMax
+        this.#name.length + stop - position > nameCharsMax
           ? null
-          : this.#name + bytes.toString("latin1", at, stop);
+          : this.#name + bytes.toString("latin1", position, stop);
     if (end !== -1) this.#afterColon = false;
   }
 
-  /** Notes whether the last character before `at`, apart from white space, is a colon. */
-  #noteColon(bytes: Buffer, at: number, from: number): void {
-    let last = at - 1;
+  /** Notes whether the last character before `position`, apart from white space, is a colon. */
+  #noteColon(bytes: Buffer, position: number, from: number): void {
+    let last = position - 1;
     while (last >= from && isSpace(bytes[last]!)) last--;
     if (last >= from) this.#afterColon = bytes[last]! === colon;
   }
 
   /** The position of the quote that ends the open string, or -1. */
   #stringEnd(bytes: Buffer, from: number): number {
-    let at = this.#escaped ? from + 1 : from;
+    let position = this.#escaped ? from + 1 : from;
     this.#escaped = false;
     for (let nearby = bytesNearby; ; nearby = bytesNearbyEscapes) {
-      const until = Math.min(at + nearby, bytes.length);
-      while (at < until) {
-        const code = bytes[at]!;
-        if (code === quote) return at;
-        at += code === backslash ? 2 : 1;
+      const until = Math.min(position + nearby, bytes.length);
+      while (position < until) {
+        const code = bytes[position]!;
+        if (code === quote) return position;
+        position += code === backslash ? 2 : 1;
       }
-      if (at >= bytes.length) {
-        this.#escaped = at > bytes.length;
+      if (position >= bytes.length) {
+        this.#escaped = position > bytes.length;
         return -1;
       }
-      const next = bytes.indexOf(quote, at);
-      const isEscaped = endsEscaping(bytes, at, next === -1 ? bytes.length : next);
+      const next = bytes.indexOf(quote, position);
+      const isEscaped = endsEscaping(bytes, position, next === -1 ? bytes.length : next);
       if (next === -1) {
         this.#escaped = isEscaped;
         return -1;
       }
       if (!isEscaped) return next;
-      at = next + 1;
+      position = next + 1;
     }
   }
 
@@ -348,9 +351,9 @@ export class JsonPicker {
     if (this.#picked.length > pickedCharsMax) this.#picked = null;
   }
 
-  #fail(at: number): number {
+  #fail(position: number): number {
     this.#picked = null;
-    return at;
+    return position;
   }
 }
 

@@ -95,7 +95,7 @@ export function parseModelBody(
   operation: JsonOperation,
   { bytes, outline }: BodyText,
   isUtf8: (bytes: Buffer) => boolean = isUtf8Text,
-  other: OtherModel | null = null,
+  modelElsewhere: OtherModel | null = null,
 ): ModelBodyResult {
   if (outline !== null && outline.values > valuesMax)
     return { ok: false, failure: tooManyValues() };
@@ -121,7 +121,7 @@ export function parseModelBody(
   if (!ascii && !isUtf8(bytes))
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const modelField = operation === "interactions" ? fieldOfInteraction(value) : "model";
-  const refusal = checkFields(operation, value, other === null ? modelField : null);
+  const refusal = checkFields(operation, value, modelElsewhere === null ? modelField : null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   // JSON.parse keeps the last of two members with one key.
   const isOnce = members.length === Object.keys(value).length;
@@ -134,7 +134,9 @@ export function parseModelBody(
       ? (value[modelField] as string)
       : decodeString(bytes, lastMember(members, modelField)!);
   const model =
-    other !== null && (other.overridesBody || writtenModel === null) ? other.name : writtenModel!;
+    modelElsewhere !== null && (modelElsewhere.overridesBody || writtenModel === null)
+      ? modelElsewhere.name
+      : writtenModel!;
   if (model.trim() === "") return refuse("model must not be empty", "model");
   const problem = modelNameProblem(model);
   if (problem !== null) return refuse(problem, "model");

@@ -197,9 +197,9 @@ function readPart(headers: string, fieldName: string): Part {
   const lines = headers.split(lineEnd).slice(1);
   if (lines.some((line) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*$/.test(line)))
     return unclear("the headers of a part can't be read");
-  const [disposition, ...others] = valuesOfHeader(lines, "content-disposition");
+  const [disposition, ...repeated] = valuesOfHeader(lines, "content-disposition");
   if (disposition === undefined) return otherPart;
-  const parameters = others.length > 0 ? null : parametersOf(disposition, "form-data");
+  const parameters = repeated.length > 0 ? null : parametersOf(disposition, "form-data");
   const names = parameters === null ? [] : valuesOf(parameters, "name");
   if (parameters === null || names.length !== 1)
     return unclear("the content-disposition of a part can't be read");
@@ -261,13 +261,13 @@ function parametersOf(header: string, value: string): HeaderParameters | null {
   const text = header.trim();
   if (text.slice(0, value.length).toLowerCase() !== value) return null;
   const parameters: (readonly [string, string])[] = [];
-  let at = value.length;
-  while (at < text.length) {
-    parameter.lastIndex = at;
+  let position = value.length;
+  while (position < text.length) {
+    parameter.lastIndex = position;
     const match = parameter.exec(text);
-    if (match === null) return /^[ \t]*;$/.test(text.slice(at)) ? parameters : null;
+    if (match === null) return /^[ \t]*;$/.test(text.slice(position)) ? parameters : null;
     parameters.push([match[1]!.toLowerCase(), match[2] ?? match[3]!]);
-    at = parameter.lastIndex;
+    position = parameter.lastIndex;
   }
   return parameters;
 }

@@ -30,15 +30,15 @@ const quote = 0x22;
 export function promptBytes(body: Buffer, bytesOfFile = fileBytes): number {
   let bytes = body.length;
   if (bytes < fileCharsMin) return bytes;
-  for (let at = body.indexOf(quote); at !== -1; ) {
-    const last = body.lastIndexOf(quote, at + fileCharsMin);
-    if (last > at) {
-      at = last;
+  for (let position = body.indexOf(quote); position !== -1; ) {
+    const last = body.lastIndexOf(quote, position + fileCharsMin);
+    if (last > position) {
+      position = last;
       continue;
     }
-    const end = body.indexOf(quote, at + 1);
-    if (end !== -1 && isFile(body, at + 1, end)) bytes -= end - at - 1 - bytesOfFile;
-    at = end;
+    const end = body.indexOf(quote, position + 1);
+    if (end !== -1 && isFile(body, position + 1, end)) bytes -= end - position - 1 - bytesOfFile;
+    position = end;
   }
   return bytes;
 }

@@ -80,10 +80,11 @@ export function conversationEnd(
   const turns = new Turns(items, dialect.read, texts);
   const last = turns.at(0);
   if (last === null) return null;
-  const most = { turns, timesMax: atMost.times, texts };
-  const repeatedCalls = repetition({ ...most, comparesResults: false });
+  const question = { turns, timesMax: atMost.times, texts };
+  const repeatedCalls = repetition({ ...question, comparesResults: false });
   // With their results, turns repeat no more often than without.
-  const repeated = repeatedCalls === null ? null : repetition({ ...most, comparesResults: true });
+  const repeated =
+    repeatedCalls === null ? null : repetition({ ...question, comparesResults: true });
   return {
     repeated,
     repeatedCalls,
@@ -100,17 +101,21 @@ interface RepetitionQuestion {
   readonly comparesResults: boolean;
 }
 
-function repetition({ turns, timesMax, ...how }: RepetitionQuestion): RepeatedTurns | null {
+function repetition({ turns, timesMax, ...comparison }: RepetitionQuestion): RepeatedTurns | null {
   let times = 1;
   let length = 0;
-  let alike = 0;
+  let equalTurns = 0;
   for (let cycle = 1; cycle <= turnsInCycleMax && times < timesMax; cycle++) {
     // If all these turns are equal, they needn't be compared again at a greater distance.
-    let same = Math.max(0, alike - cycle + 1);
-    const most = cycle * (timesMax - 1);
-    while (same < most && isSameTurn(turns.at(same), turns.at(same + cycle), how)) same++;
-    if (cycle === 1) alike = same;
-    const repetitions = 1 + Math.floor(same / cycle);
+    let matching = Math.max(0, equalTurns - cycle + 1);
+    const matchingMax = cycle * (timesMax - 1);
+    while (
+      matching < matchingMax &&
+      isSameTurn(turns.at(matching), turns.at(matching + cycle), comparison)
+    )
+      matching++;
+    if (cycle === 1) equalTurns = matching;
+    const repetitions = 1 + Math.floor(matching / cycle);
     if (repetitions > times) [times, length] = [repetitions, cycle];
   }
   if (times < 2) return null;
@@ -120,9 +125,9 @@ function repetition({ turns, timesMax, ...how }: RepetitionQuestion): RepeatedTu
   return { times, turns: length, tools: [...tools] };
 }
 
-function turnsSinceUser(turns: Turns, most: number): number {
+function turnsSinceUser(turns: Turns, turnsMax: number): number {
   let count = 0;
-  while (count < most) {
+  while (count < turnsMax) {
     const turn = turns.at(count);
     if (turn === null || hasUsersWords(turn)) break;
     count++;
@@ -223,9 +228,9 @@ interface Comparison {
   readonly comparesResults: boolean;
 }
 
-function isSameTurn(a: Turn | null, b: Turn | null, how: Comparison): boolean {
+function isSameTurn(a: Turn | null, b: Turn | null, comparison: Comparison): boolean {
   if (a === null || b === null) return false;
-  const { texts, comparesResults } = how;
+  const { texts, comparesResults } = comparison;
   if (!isSame(a.calls, b.calls, texts) || !isSame(a.userParts, b.userParts, texts)) return false;
   if (a.calls.length === 0)
     return a.answerTexts.length > 0 && isSame(a.answerTexts, b.answerTexts, texts);
@@ -234,10 +239,10 @@ function isSameTurn(a: Turn | null, b: Turn | null, how: Comparison): boolean {
 
 /** Compares texts as `texts` does, without the lines that agents add to each result. */
 function withoutHeaders(texts: LongTexts): LongTexts {
-  const whole = (text: string): string => texts.bytesOf(text)?.toString("latin1") ?? text;
+  const wholeText = (text: string): string => texts.bytesOf(text)?.toString("latin1") ?? text;
   const isSame = (a: string, b: string): boolean => {
     if (texts.isSame(a, b)) return true;
-    const [first, second] = [whole(a), whole(b)];
+    const [first, second] = [wholeText(a), wholeText(b)];
     if (Math.abs(first.length - second.length) > headerCharsMax) return false;
     return first.replace(headers, "") === second.replace(headers, "");
   };
@@ -410,7 +415,7 @@ function addContent(list: unknown[], content: unknown, texts: LongTexts): void {
   else
     for (const block of reversed(content)) {
       const { type, text } = block;
-      if (typeof type === "string" && unsaid.has(type)) continue;
+      if (typeof type === "string" && reasoningTypes.has(type)) continue;
       if (typeof text === "string") addText(list, text, texts);
       else list.push(withoutMarks(block));
     }
@@ -444,7 +449,7 @@ const reminder =
   /^(?:\s|\\[nrt])*<(system[-_]reminder|environment_(?:details|context)|info-msg|subagent_notification)>/;
 /** White space, plain or as a long text's JSON escapes. */
 const gap = /^(?:\s|\\[nrt])+/;
-const unsaid: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
+const reasoningTypes: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
 
 /** Without the fields that change from request to request. */
 function withoutMarks(block: Fields): Fields {

@@ -14,7 +14,7 @@ const efforts = [
 ] as const;
 
 export function effortOfBudget(tokens: number): string {
-  return efforts.find(([most]) => tokens <= most)?.[1] ?? "high";
+  return efforts.find(([tokensMax]) => tokens <= tokensMax)?.[1] ?? "high";
 }
 
 /** As the client wrote it: not necessarily a string. Undefined if the request doesn't say. */

@@ -56,8 +56,8 @@ export function readRpcMessage(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean
     return method === "tools/call"
       ? invalid("params.name is required")
       : { kind: "request", id, method, name: null };
-  const within = members.find(({ key }) => key === "params")!;
-  const inParams = repeatedIn(scanObject(text, within.start), ["name", "uri"]);
+  const paramsMember = members.find(({ key }) => key === "params")!;
+  const inParams = repeatedIn(scanObject(text, paramsMember.start), ["name", "uri"]);
   if (inParams !== null) return invalid(`params.${inParams} is given more than once`);
   const targetOfCall = method === "resources/read" ? params["uri"] : params["name"];
   if (method === "tools/call" && (typeof targetOfCall !== "string" || targetOfCall === ""))
@@ -80,8 +80,8 @@ function invalid(problem: string): RpcMessage {
  */
 function repeatedIn(members: readonly JsonMember[], names: readonly string[]): string | null {
   for (const name of names) {
-    const alike = members.filter(({ key }) => key.toLowerCase() === name);
-    if (alike.length > 1 || (alike.length === 1 && alike[0]!.key !== name)) return name;
+    const sameName = members.filter(({ key }) => key.toLowerCase() === name);
+    if (sameName.length > 1 || (sameName.length === 1 && sameName[0]!.key !== name)) return name;
   }
   return null;
 }

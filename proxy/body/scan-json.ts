@@ -25,12 +25,12 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The members of the object that begins at or after `at`, in order, including repeated keys. `text`
- * must be valid JSON up to the end of the object; the rest isn't read.
+ * The members of the object that begins at or after `position`, in order, including repeated keys.
+ * `text` must be valid JSON up to the end of the object; the rest isn't read.
  */
-export function scanObject(text: string, at = 0): readonly JsonMember[] {
+export function scanObject(text: string, position = 0): readonly JsonMember[] {
   const members: JsonMember[] = [];
-  let next = skipSpace(text, at);
+  let next = skipSpace(text, position);
   assert(text.charCodeAt(next) === openBrace, "the text is a JSON object");
   next = skipSpace(text, next + 1);
   while (text.charCodeAt(next) !== closeBrace) {
@@ -52,12 +52,12 @@ export interface JsonItem {
 }
 
 /**
- * The items, at most `itemsMax`, of the array that begins at or after `at`, in order. `text` as in
- * `scanObject`.
+ * The items, at most `itemsMax`, of the array that begins at or after `position`, in order. `text`
+ * as in `scanObject`.
  */
-export function scanArray(text: string, at = 0, itemsMax = Infinity): readonly JsonItem[] {
+export function scanArray(text: string, position = 0, itemsMax = Infinity): readonly JsonItem[] {
   const items: JsonItem[] = [];
-  let next = skipSpace(text, at);
+  let next = skipSpace(text, position);
   assert(text.charCodeAt(next) === openBracket, "the text is a JSON array");
   next = skipSpace(text, next + 1);
   while (text.charCodeAt(next) !== closeBracket && items.length < itemsMax) {
@@ -96,9 +96,11 @@ export function valuesOf(
 
 const none: readonly string[] = [];
 
-/** The position after the string whose opening quote is at `at`; -1 if the string doesn't end. */
-export function stringEnd(text: string, at: number): number {
-  for (let from = at + 1; ; ) {
+/**
+ * The position after the string whose opening quote is at `position`; -1 if the string doesn't end.
+ */
+export function stringEnd(text: string, position: number): number {
+  for (let from = position + 1; ; ) {
     const end = text.indexOf('"', from);
     if (end === -1) return -1;
     if (!endsEscaping(text, from, end)) return end + 1;
@@ -133,9 +135,9 @@ export function readKey(text: string, start: number, end: number): string {
   return raw.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : raw;
 }
 
-/** The next position from `at` on that isn't white space. */
-function skipSpace(text: string, at: number): number {
-  for (let next = at; ; next++) {
+/** The next position from `position` on that isn't white space. */
+function skipSpace(text: string, position: number): number {
+  for (let next = position; ; next++) {
     const code = text.charCodeAt(next);
     // Nearly every other character is above 0x20. Past the end `code` is NaN.
     if (code > 0x20 || !isSpace(code)) return next;
@@ -146,42 +148,44 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-function valueEnd(text: string, at: number): number {
-  const first = text.charCodeAt(at);
+function valueEnd(text: string, position: number): number {
+  const first = text.charCodeAt(position);
   if (first === quote) {
-    const end = stringEnd(text, at);
+    const end = stringEnd(text, position);
     assert(end !== -1, "the string ends");
     return end;
   }
-  return first === openBrace || first === openBracket ? nestedEnd(text, at) : literalEnd(text, at);
+  return first === openBrace || first === openBracket
+    ? nestedEnd(text, position)
+    : literalEnd(text, position);
 }
 
 /** Counts brackets only: JSON.parse has checked that they match. */
-function nestedEnd(text: string, at: number): number {
+function nestedEnd(text: string, position: number): number {
   let depth = 0;
   do {
-    assert(at < text.length, "the nested value ends");
-    const code = text.charCodeAt(at);
+    assert(position < text.length, "the nested value ends");
+    const code = text.charCodeAt(position);
     if (code === quote) {
-      at = stringEnd(text, at);
-      assert(at !== -1, "the nested string ends");
+      position = stringEnd(text, position);
+      assert(position !== -1, "the nested string ends");
       continue;
     }
-    at++;
+    position++;
     if (code === openBrace || code === openBracket) depth++;
     else if (code === closeBrace || code === closeBracket) depth--;
   } while (depth > 0);
-  return at;
+  return position;
 }
 
 /** The end of a number, true, false or null. */
-function literalEnd(text: string, at: number): number {
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
+function literalEnd(text: string, position: number): number {
+  while (position < text.length) {
+    const code = text.charCodeAt(position);
     if (code === comma || code === closeBrace || code === closeBracket || isSpace(code)) break;
-    at++;
+    position++;
   }
-  return at;
+  return position;
 }
 
 /** The first of these keys that appears more than once, or null. */

@@ -55,9 +55,9 @@ export function withPlaceholders({ skeleton, bytesOf }: BodyOutline): BodyWithPl
       texts.push(bytes.subarray(1 + Buffer.byteLength(prefix), -1));
       return `${prefix}${placeholderStart}${texts.length - 1}\u0000`;
     }
-    const whole = JSON.parse(bytes.toString("utf8")) as string;
-    hasPlaceholder ||= whole.includes(placeholderStart);
-    return whole;
+    const wholeText = JSON.parse(bytes.toString("utf8")) as string;
+    hasPlaceholder ||= wholeText.includes(placeholderStart);
+    return wholeText;
   };
   replaceTexts(fields, replacement);
   return texts.length === 0 || hasPlaceholder
@@ -118,14 +118,14 @@ function fillTexts(translated: unknown, texts: readonly Buffer[]): FilledBody {
   const pieces: Buffer[] = [];
   let from = 0;
   for (
-    let at = skeleton.indexOf(writtenStart);
-    at !== -1;
-    at = skeleton.indexOf(writtenStart, from)
+    let position = skeleton.indexOf(writtenStart);
+    position !== -1;
+    position = skeleton.indexOf(writtenStart, from)
   ) {
-    const numberAt = at + writtenStart.length;
+    const numberAt = position + writtenStart.length;
     const end = skeleton.indexOf(writtenEnd, numberAt);
     const number = Number(skeleton.toString("latin1", numberAt, end));
-    pieces.push(skeleton.subarray(from, at), texts[number]!);
+    pieces.push(skeleton.subarray(from, position), texts[number]!);
     from = end + writtenEnd.length;
   }
   pieces.push(skeleton.subarray(from));

@@ -108,7 +108,7 @@ function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "n
 function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
     let settle: ((result: BodyResult) => void) | null = resolve;
-    const over = (result: BodyResult): void => {
+    const finish = (result: BodyResult): void => {
       settle?.(result);
       settle = null;
     };
@@ -117,12 +117,12 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResu
       const reason = heldOrWhy(reading, piece);
       if (reason === null) return;
       reading.body.discard();
-      over({ ok: false, reason });
+      finish({ ok: false, reason });
     };
     const onEnd = (): void => {
-      if (settle !== null) over({ ok: true, bytes: reading.body.take() });
+      if (settle !== null) finish({ ok: true, bytes: reading.body.take() });
     };
-    const onClose = (): void => over({ ok: false, reason: "gone" });
+    const onClose = (): void => finish({ ok: false, reason: "gone" });
     if (!(request instanceof IncomingRequest && request.giveBody({ onPiece, onEnd })))
       request.on("data", onPiece).on("end", onEnd);
     request.on("close", onClose);
@@ -153,7 +153,7 @@ async function decode(
 
 function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
-    const over = (result: BodyResult): void => {
+    const finish = (result: BodyResult): void => {
       if (!result.ok) reading.body.discard();
       decoder
         .removeAllListeners("data")
@@ -163,16 +163,16 @@ function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promis
     };
     decoder.on("data", (piece: Buffer) => {
       const reason = heldOrWhy(reading, piece);
-      if (reason !== null) over({ ok: false, reason });
+      if (reason !== null) finish({ ok: false, reason });
     });
     decoder.once("end", () => {
       // Zlib ignores bytes after the compressed data.
       const isWhole = decoder.bytesWritten === bytes.length;
-      over(
+      finish(
         isWhole ? { ok: true, bytes: reading.body.take() } : { ok: false, reason: "undecodable" },
       );
     });
-    decoder.once("error", () => over({ ok: false, reason: "undecodable" }));
+    decoder.once("error", () => finish({ ok: false, reason: "undecodable" }));
     decoder.end(bytes);
   });
 }

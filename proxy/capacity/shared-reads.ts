@@ -61,10 +61,10 @@ export class SharedReads<T> {
 
   #wait(key: string, sharedRead: SharedRead<T>): SharedRead<T> | null {
     const { waitingMax, waitingPerCallerMax } = this.#bounds;
-    const others = this.#waitingPerCaller.get(sharedRead.caller) ?? 0;
-    if (this.#waiting.size >= waitingMax || others >= waitingPerCallerMax) return null;
+    const waitingOfCaller = this.#waitingPerCaller.get(sharedRead.caller) ?? 0;
+    if (this.#waiting.size >= waitingMax || waitingOfCaller >= waitingPerCallerMax) return null;
     this.#waiting.set(key, sharedRead);
-    this.#waitingPerCaller.set(sharedRead.caller, others + 1);
+    this.#waitingPerCaller.set(sharedRead.caller, waitingOfCaller + 1);
     return sharedRead;
   }
 

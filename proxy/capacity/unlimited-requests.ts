@@ -69,9 +69,9 @@ export class FairTurns {
       return null;
     }
     return new Promise((resolve) => {
-      const others = this.#waiting.get(caller);
-      if (others === undefined) this.#waiting.set(caller, [resolve]);
-      else others.push(resolve);
+      const waitingOfCaller = this.#waiting.get(caller);
+      if (waitingOfCaller === undefined) this.#waiting.set(caller, [resolve]);
+      else waitingOfCaller.push(resolve);
     });
   }
 

@@ -170,11 +170,11 @@ export class LiveFeed {
       if (subtree === "/" || !refusals.some(({ user_path: path }) => isPathWithin(path, subtree)))
         continue;
       // Requested again: such a role may not see the limits above its subtree.
-      const own = await this.#ports.call("refusals.list", query, subtree);
-      if (!own.ok) return;
+      const subtreePage = await this.#ports.call("refusals.list", query, subtree);
+      if (!subtreePage.ok) return;
       const sentNames = new Set(refusals.map(nameOfRefusal));
       // That page goes further back: it has refusals that were reported before.
-      const news = (own.body as RefusalPage).refusals.filter((refusal) =>
+      const news = (subtreePage.body as RefusalPage).refusals.filter((refusal) =>
         sentNames.has(nameOfRefusal(refusal)),
       );
       this.#writeAll(oldestFirst(news), (within) => within === subtree);
@@ -252,6 +252,10 @@ function oldestFirst(refusals: readonly RefusalItem[]): string {
 }
 
 /** Callers elsewhere may have chosen the same request id. */
-function nameOfRefusal({ request_id: id, refused_at: at, user_path: path }: RefusalItem): string {
-  return JSON.stringify([id, at, path]);
+function nameOfRefusal({
+  request_id: id,
+  refused_at: refusedAt,
+  user_path: path,
+}: RefusalItem): string {
+  return JSON.stringify([id, refusedAt, path]);
 }

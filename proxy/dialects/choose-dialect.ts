@@ -311,8 +311,8 @@ export function offeredTo(
     (responses.agentTools === "refused" ||
       (responses.agentTools === "own_models" && !isOpenaiModel(model)));
   if (!lacksTools && (!stored || responses.stores)) return offered;
-  const others = new Set([...offered].filter((operation) => operation !== "responses"));
-  return chooseDialect("responses", others) === null ? offered : others;
+  const withoutResponses = new Set([...offered].filter((operation) => operation !== "responses"));
+  return chooseDialect("responses", withoutResponses) === null ? offered : withoutResponses;
 }
 
 interface CallTraits {

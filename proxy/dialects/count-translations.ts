@@ -67,8 +67,8 @@ function countable(
 
 /** Google's clients may put the whole request into a field. */
 function answeredRequest(body: JsonObject): JsonObject {
-  const inner = body["generateContentRequest"] ?? body["generate_content_request"];
-  return isObject(inner) ? inner : body;
+  const nested = body["generateContentRequest"] ?? body["generate_content_request"];
+  return isObject(nested) ? nested : body;
 }
 
 export function countedFields(

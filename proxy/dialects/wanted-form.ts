@@ -90,11 +90,11 @@ class FormingSink implements UpstreamSink {
 
   /** The held bytes, which the caller now owns. */
   #takeHeld(): readonly Buffer[] {
-    const held = this.#held ?? [];
+    const pieces = this.#held ?? [];
     this.#held = null;
     this.#form.memory.give(this.#takenBytes);
     this.#takenBytes = 0;
-    return held;
+    return pieces;
   }
 
   /** `mayBeMore`: whether the beginning may be too short to be recognized. */
@@ -109,12 +109,12 @@ class FormingSink implements UpstreamSink {
   #release(contentType: string | null): void {
     if (this.#head === null || this.#held === null) return;
     const { status, rawHeaders } = this.#head;
-    const held = this.#takeHeld();
+    const pieces = this.#takeHeld();
     this.#sink.onHead(
       status,
       contentType === null ? rawHeaders : withContentType(rawHeaders, contentType),
     );
-    for (const chunk of held) this.#sink.onData(chunk);
+    for (const chunk of pieces) this.#sink.onData(chunk);
   }
 
   #refuse(reason: string): void {
@@ -134,9 +134,9 @@ class FormingSink implements UpstreamSink {
    * Joins the events of a stream. A stream without an answer passes unchanged: it isn't an answer
    * to this request.
    */
-  #assemble(held: readonly Buffer[]): void {
+  #assemble(pieces: readonly Buffer[]): void {
     const events = new EventSplitter(readableResponseBytesMax).push(
-      Buffer.concat([...held, Buffer.from("\n\n")]),
+      Buffer.concat([...pieces, Buffer.from("\n\n")]),
     );
     const answer = wholeAnswer(this.#form.operation, events);
     if (answer !== null) this.#held = [Buffer.from(writeExactly(answer))];

@@ -69,9 +69,9 @@ class Calls {
   /** Adds pieces; returns all calls so far. */
   add(pieces: readonly unknown[]): readonly Fields[] {
     for (const { index, ...piece } of pieces.filter(isObject)) {
-      const known = this.#continued(index, piece);
-      const call = known ?? piece;
-      if (known !== null) addDelta(known, piece);
+      const continued = this.#continued(index, piece);
+      const call = continued ?? piece;
+      if (continued !== null) addDelta(continued, piece);
       else this.#list.push(piece);
       if (isCount(index)) this.#byIndex.set(index, call);
     }
@@ -80,11 +80,11 @@ class Calls {
 
   /** The call that the piece continues; null if it begins one (`call-sequence.ts` says when). */
   #continued(index: unknown, piece: Fields): Fields | null {
-    const known = isCount(index) ? this.#byIndex.get(index) : this.#list.at(-1);
-    if (known === undefined) return null;
-    if (!isNamed(piece) || !isNamed(known)) return known;
-    const isOther = present(piece["id"]) ? piece["id"] !== known["id"] : !isCount(index);
-    return isOther ? null : known;
+    const call = isCount(index) ? this.#byIndex.get(index) : this.#list.at(-1);
+    if (call === undefined) return null;
+    if (!isNamed(piece) || !isNamed(call)) return call;
+    const isOther = present(piece["id"]) ? piece["id"] !== call["id"] : !isCount(index);
+    return isOther ? null : call;
   }
 }
 
@@ -163,10 +163,10 @@ function messageOf(events: readonly JsonObject[]): JsonObject | null {
     : { ...message, content: blocks };
 }
 
-const ends = ["completed", "incomplete", "failed", "done"].map((end) => `response.${end}`);
+const endTypes = ["completed", "incomplete", "failed", "done"].map((end) => `response.${end}`);
 
 function responseOf(events: readonly JsonObject[]): JsonObject | null {
-  const last = events.findLast(({ type }) => ends.includes(String(type)));
+  const last = events.findLast(({ type }) => endTypes.includes(String(type)));
   const response = last?.["response"];
   if (!isObject(response)) return null;
   const { output } = response;

@@ -357,8 +357,8 @@ export function settleAttempt(
   const { target } = record;
   record.target = record.admission.target;
   const { providerRequestId = "", providerKey = "" } = attempt;
-  const at = { providerRequestId, providerKey };
-  settleProgress(context, record.admission, { usage, estimated, atMost, ...at });
+  const ids = { providerRequestId, providerKey };
+  settleProgress(context, record.admission, { usage, estimated, atMost, ...ids });
   record.target = target;
   return { ...attempt, usage: null, estimated: false, atMost: null };
 }
@@ -367,11 +367,11 @@ export function settleAttempt(
 export function settleProgress(
   context: RequestContext<RecordingParts | "limiter">,
   admission: Admission,
-  { usage, estimated, atMost = null, ...at }: Progress,
+  { usage, estimated, atMost = null, ...ids }: Progress,
 ): void {
   const { gateway, record } = context;
   const status = interimStatus;
-  const part = { usage, atMost, status, executed: true, firstByteMonoMs: null, ...at };
+  const part = { usage, atMost, status, executed: true, firstByteMonoMs: null, ...ids };
   const execution = executionOf(context, part);
   const charged = usage ?? noUsage;
   const { totalTokens: tokens } = charged;
@@ -476,8 +476,8 @@ export function limitHeaders(
   const nowMs = gateway.nowMs();
   return [
     ...headers,
-    ...Object.entries(measures).flatMap(([measure, left]) =>
-      messagesHeaders(measure as Measure, left, nowMs),
+    ...Object.entries(measures).flatMap(([measure, remaining]) =>
+      messagesHeaders(measure as Measure, remaining, nowMs),
     ),
   ];
 }

@@ -49,13 +49,13 @@ export function ableTargets(
   call: ModelCall,
   targets: readonly Target[],
 ): readonly Target[] {
-  let able: Target[] | null = null;
+  let ableOnes: Target[] | null = null;
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i]!;
-    if (problemAt(gateway, call, target) === null) able?.push(target);
-    else able ??= targets.slice(0, i);
+    if (problemAt(gateway, call, target) === null) ableOnes?.push(target);
+    else ableOnes ??= targets.slice(0, i);
   }
-  return able ?? targets;
+  return ableOnes ?? targets;
 }
 
 /** Marks the targets with the tools that the request carries. */

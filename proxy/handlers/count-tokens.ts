@@ -102,8 +102,8 @@ export async function countTokens(
   if (notAllowed !== null) return refuseBeforeAdmission(context, notAllowed);
   const ordered = gateway.targetOrder.peek(route);
   const targets = mayContinue(call) ? await targetsOfMaker(gateway, call, ordered) : ordered;
-  const able = targets.filter((target) => problemAt(gateway, call, target) === null);
-  const [target] = gateway.targetHealth.wellFirst(able);
+  const ableTargets = targets.filter((target) => problemAt(gateway, call, target) === null);
+  const [target] = gateway.targetHealth.wellFirst(ableTargets);
   if (target === undefined)
     return answerEstimate(context, operation, {
       target: targets[0]!,

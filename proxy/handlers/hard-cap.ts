@@ -43,7 +43,7 @@ export function streamCap(
   const { limiter, outputRatios, promptRatios, monoMs } = gateway;
   const name = targetName(target);
   // Prompts of similar size have a similar share of JSON.
-  const alike = (bytes: number): string => `${name} ${Math.clz32(bytes)}`;
+  const sizeClass = (bytes: number): string => `${name} ${Math.clz32(bytes)}`;
   return {
     allowance: new OutputAllowance(admission.metering, {
       draw: (wanted, then) => limiter.draw(admission, wanted, then),
@@ -54,11 +54,11 @@ export function streamCap(
     learn: (textBytes, outputTokens) => outputRatios.learn(name, textBytes, outputTokens),
     promptBytes() {
       const bytes = promptBytes();
-      return bounds.hasFiles ? bytes : (bytes * charsPerToken) / promptRatios.of(alike(bytes));
+      return bounds.hasFiles ? bytes : (bytes * charsPerToken) / promptRatios.of(sizeClass(bytes));
     },
     learnPrompt(tokens) {
       const bytes = promptBytes();
-      if (!bounds.hasFiles) promptRatios.learn(alike(bytes), bytes, tokens);
+      if (!bounds.hasFiles) promptRatios.learn(sizeClass(bytes), bytes, tokens);
     },
   };
 }

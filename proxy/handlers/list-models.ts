@@ -108,18 +108,18 @@ function pageOf(models: readonly ListedModel[], exchange: Exchange): Page {
       ? "before_id"
       : "after_id";
   const id = query.get(cursor);
-  const at = id === null ? -1 : models.findIndex((model) => model.id === id);
-  if (id !== null && at === -1)
+  const index = id === null ? -1 : models.findIndex((model) => model.id === id);
+  if (id !== null && index === -1)
     return {
       ok: false,
       failure: invalid(`${cursor} must be the id of a listed model`, cursor),
     };
   if (cursor === "before_id") {
-    const start = Math.max(0, at - limit);
-    return { ok: true, items: models.slice(start, at), hasMore: start > 0 };
+    const start = Math.max(0, index - limit);
+    return { ok: true, items: models.slice(start, index), hasMore: start > 0 };
   }
-  const items = models.slice(at + 1, at + 1 + limit);
-  return { ok: true, items, hasMore: at + 1 + limit < models.length };
+  const items = models.slice(index + 1, index + 1 + limit);
+  return { ok: true, items, hasMore: index + 1 + limit < models.length };
 }
 
 /** Never rejects. */

@@ -144,8 +144,8 @@ export function defaultModel(
   operation: Operation,
   defaults: readonly DefaultModel[],
 ): string | null {
-  const own = defaults.find((candidate) => candidate.operation === operation);
-  return own?.model ?? openaiDefaults.get(operation) ?? null;
+  const configured = defaults.find((candidate) => candidate.operation === operation);
+  return configured?.model ?? openaiDefaults.get(operation) ?? null;
 }
 
 /** The names by which an allow list may match a call; none if no list can allow it. */

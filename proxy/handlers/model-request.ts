@@ -96,8 +96,8 @@ export async function modelRequest(
     const inOrder = orderedTargets(received, call, route);
     const mayMove = inOrder.length > 1 && mayContinue(call);
     const ordered = mayMove ? await targetsOfMaker(gateway, call, inOrder) : inOrder;
-    const able = ableTargets(incoming, call, ordered);
-    if (able.length === 0) {
+    const usable = ableTargets(incoming, call, ordered);
+    if (usable.length === 0) {
       const problem = problemAt(gateway, call, ordered[0]!)!;
       return problem.param === prewarm
         ? await answerWarmUp(incoming, { call, modelNames })
@@ -105,7 +105,7 @@ export async function modelRequest(
     }
     const tools = received.searches === true ? ["web_search"] : call.carriedTools;
     // `targets`: without those that fail now; `all`: for a failover.
-    const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
+    const { targets, all } = gateway.targetHealth.candidates(withTools(usable, tools));
 
     // Admit.
     const bounds = gateway.limiter.notices.hardLimits ? boundsOf(call, received.exchange) : null;

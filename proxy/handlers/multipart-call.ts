@@ -64,15 +64,15 @@ export async function readMultipartCall(
   }
   const { modelInPath } = exchange;
   const isDefaultModel = modelInPath === null && finder.place === null;
-  const other = isDefaultModel ? defaultModel(operation, defaultModels) : modelInPath;
-  const problem = problemOf(finder, form.complete, other);
+  const modelElsewhere = isDefaultModel ? defaultModel(operation, defaultModels) : modelInPath;
+  const problem = problemOf(finder, form.complete, modelElsewhere);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
   }
   const field = finder.place ?? newField("model", boundary, finder);
   const bytes = Number(exchange.header("content-length") ?? NaN);
-  const model = other ?? field.value;
+  const model = modelElsewhere ?? field.value;
   const writtenModel = { field, bytes, isDefaultModel };
   return { ok: true, call: new MultipartCall(operation, form, model, writtenModel) };
 }
@@ -84,13 +84,13 @@ export async function readMultipartCall(
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
   isComplete: boolean,
-  other: string | null,
+  modelElsewhere: string | null,
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (isComplete && !ended)
     return invalid("the body is not a readable form: it ends within a part", "body");
   if (repeated) return invalid("model is given more than once", "model");
-  const model = other ?? place?.value;
+  const model = modelElsewhere ?? place?.value;
   if (model === undefined) return invalid("model is required", "model");
   if (model.trim() === "") return invalid("model must not be empty", "model");
   const problemOfName = modelNameProblem(model);
@@ -276,12 +276,12 @@ export async function* splice(
   end: number,
   replacement: Buffer,
 ): AsyncIterable<Buffer> {
-  let at = 0;
+  let position = 0;
   for await (const piece of pieces) {
-    const from = at;
-    at += piece.length;
+    const from = position;
+    position += piece.length;
     if (from < start) yield piece.subarray(0, Math.min(piece.length, start - from));
-    if (from <= start && at > start) yield replacement;
-    if (at > end) yield piece.subarray(Math.max(0, end - from));
+    if (from <= start && position > start) yield replacement;
+    if (position > end) yield piece.subarray(Math.max(0, end - from));
   }
 }

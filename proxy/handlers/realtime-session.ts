@@ -106,9 +106,9 @@ export async function passthroughSession(
   const inQuery = modelsInQuery(exchange.query);
   if (inQuery.length > 1) return refuseBeforeAdmission(context, twoModels());
   const model = modelInPath(route.path) || deploymentInPath(route.path) || (inQuery[0] ?? "");
-  const at = await admitAt(context, route, model);
-  if (at === null) return;
-  const { target, admitted } = at;
+  const admission = await admitAt(context, route, model);
+  if (admission === null) return;
+  const { target, admitted } = admission;
   const path = route.path + route.query;
   await runSession(context, {
     webSocket,

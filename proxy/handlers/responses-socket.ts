@@ -340,8 +340,8 @@ class ResponsesSocket implements OpenSession {
     const { memory } = exchange;
     if (lane.last !== null) memory.forget(lane.last.items.length);
     const bytes = Buffer.from(items);
-    const fits = bytes.length <= gateway.config.server.bodyBytesMax && memory.keep(bytes.length);
-    lane.last = fits ? { id, items: bytes } : null;
+    const isKept = bytes.length <= gateway.config.server.bodyBytesMax && memory.keep(bytes.length);
+    lane.last = isKept ? { id, items: bytes } : null;
   }
 
   /**

@@ -34,21 +34,21 @@ export async function useOtherModel(
   let { use, breach } = refusing;
   const uses: string[] = [];
   for (;;) {
-    const other = isForbidden ? null : await otherModel(context, { call, tools, name: use });
-    if (other === null) {
+    const alternative = isForbidden ? null : await otherModel(context, { call, tools, name: use });
+    if (alternative === null) {
       const admitted = await admitRequest(context, { ...limited, switches: false, fixed: true });
       return admitted === null ? null : { ...served, admitted, call };
     }
     uses.push(use);
-    const { targets, modelNames } = other;
-    served = other;
+    const { targets, modelNames } = alternative;
+    served = alternative;
     limited = { ...first, targets, modelNames, uses: [...uses] };
     const outcome = await admitRequest(context, limited);
     if (outcome === null) return null;
     if (!("use" in outcome)) {
       if (record.requestedModel === "") record.requestedModel = call.model;
       record.note = `${refusalMessage(breach)}; ${use} served the request`;
-      return { ...other, admitted: outcome, call };
+      return { ...alternative, admitted: outcome, call };
     }
     ({ use, breach } = outcome);
   }
@@ -67,8 +67,8 @@ async function otherModel(
   if (modelProblem(caller, modelNames) !== null) return null;
   const inOrder = orderedTargets(context, call, route);
   const ordered = mayContinue(call) ? await targetsOfMaker(gateway, call, inOrder) : inOrder;
-  const able = ableTargets(context, call, ordered);
-  if (able.length === 0) return null;
-  const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
+  const usable = ableTargets(context, call, ordered);
+  if (usable.length === 0) return null;
+  const { targets, all } = gateway.targetHealth.candidates(withTools(usable, tools));
   return { route, targets, all, modelNames };
 }

@@ -51,12 +51,12 @@ export class EventPieces {
     return bytes.length;
   }
 
-  #behindCr(at: number): number {
+  #behindCr(position: number): number {
     const bytes = this.#chunk;
-    this.#isAtCr = at === bytes.length;
-    if (this.#isAtCr) return at;
-    this.#isLineEmpty = bytes[at] === lineFeed || bytes[at] === carriageReturn;
-    return at + 1;
+    this.#isAtCr = position === bytes.length;
+    if (this.#isAtCr) return position;
+    this.#isLineEmpty = bytes[position] === lineFeed || bytes[position] === carriageReturn;
+    return position + 1;
   }
 }
 

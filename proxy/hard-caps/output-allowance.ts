@@ -144,11 +144,11 @@ export class OutputAllowance {
 
   #waitMs(): number {
     const { granted, spent } = this.#drawn;
-    const left = Math.max(0, granted + outputChunkTokensMin / 2 - this.#used);
+    const remaining = Math.max(0, granted + outputChunkTokensMin / 2 - this.#used);
     const elapsedMs = this.#ports.monoMs() - this.#begunMonoMs;
     return Math.min(
       drawWaitMsMax,
-      Math.floor((left * elapsedMs) / Math.max(1, this.#used - spent)),
+      Math.floor((remaining * elapsedMs) / Math.max(1, this.#used - spent)),
     );
   }
 

@@ -85,9 +85,9 @@ function withMember(
   if (member !== null)
     return applySplices(body, [{ start: member.start, end: member.end, text: json }]);
   const last = members.at(-1);
-  const at = last === undefined ? body.indexOf("{") + 1 : last.end;
+  const position = last === undefined ? body.indexOf("{") + 1 : last.end;
   const comma = last === undefined ? "" : ",";
-  return applySplices(body, [{ start: at, end: at, text: `${comma}"${key}":${json}` }]);
+  return applySplices(body, [{ start: position, end: position, text: `${comma}"${key}":${json}` }]);
 }
 
 /**

@@ -171,8 +171,8 @@ export function withContentType(
   rawHeaders: readonly (Buffer | string)[],
   contentType: string,
 ): (Buffer | string)[] {
-  const others = pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type");
-  return ["content-type", contentType, ...others];
+  const otherHeaders = pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type");
+  return ["content-type", contentType, ...otherHeaders];
 }
 
 /** The first value of a header in a flat list, by its lower-case name; empty without one. */
@@ -360,7 +360,7 @@ export function passedHeaders(
   /** Whether it receives the trace context of a request. */
   getsTrace = false,
 ): PassedHeaders {
-  const own = [
+  const forwarded = [
     ...always,
     ...byType[type],
     ...(operations.has("messages") ? anthropic : []),
@@ -369,7 +369,7 @@ export function passedHeaders(
   const never = neverForwarded.source.slice(1);
   const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
   const expression = new RegExp(
-    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${accountHeaders.join("|")})$)${anyOf(own, "")})`,
+    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${accountHeaders.join("|")})$)${anyOf(forwarded, "")})`,
     "i",
   );
   // Most requests have the same few names, and testing the long expression takes time.

@@ -115,8 +115,8 @@ export function successHeaders(headers: SuccessHeaders | null): string[] {
   if (measures === undefined) return flat;
   return [
     ...flat,
-    ...Object.entries(measures).flatMap(([measure, left]) =>
-      limitHeaders(measure as Measure, left),
+    ...Object.entries(measures).flatMap(([measure, remaining]) =>
+      limitHeaders(measure as Measure, remaining),
     ),
   ];
 }

@@ -207,8 +207,8 @@ export class NodeExchange implements Exchange {
    */
   #awaitReader(): void {
     const isBehind = this.#response.socket === null;
-    const over = (): unknown => (isBehind ? this.#awaitReader() : this.#socket.destroy());
-    this.#stalled = setTimeout(over, this.#context.stalledClientMs);
+    const endRequest = (): unknown => (isBehind ? this.#awaitReader() : this.#socket.destroy());
+    this.#stalled = setTimeout(endRequest, this.#context.stalledClientMs);
   }
 
   addHeaders(headers: readonly string[]): void {

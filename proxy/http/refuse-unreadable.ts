@@ -65,13 +65,13 @@ export function refuseIfLate(request: IncomingMessage, ms: number, then: () => v
   };
   let timer: NodeJS.Timeout | null = null;
   let isOver = false;
-  const over = (): void => {
+  const finish = (): void => {
     if (isOver) return;
     isOver = true;
     if (timer !== null) clearTimeout(timer);
     then();
   };
-  request.on("end", over).on("close", over);
+  request.on("end", finish).on("close", finish);
   // Most bodies come with their heads, and need no timer.
   setImmediate(() => {
     if (!isOver) timer = setTimeout(refuseLate, ms);

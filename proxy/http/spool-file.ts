@@ -25,10 +25,10 @@ export async function createSpoolFile(): Promise<Spool> {
       bytes += chunk.length;
     },
     async *read() {
-      for (let at = 0; at < bytes; ) {
-        const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - at));
-        const { bytesRead } = await file.read(piece, 0, piece.length, at).catch(fail);
-        at += bytesRead;
+      for (let position = 0; position < bytes; ) {
+        const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - position));
+        const { bytesRead } = await file.read(piece, 0, piece.length, position).catch(fail);
+        position += bytesRead;
         yield piece.subarray(0, bytesRead);
       }
     },

@@ -51,7 +51,7 @@ export function withProtocolKey(
   const header: Header = (name) => {
     const value = request.header(name);
     if (name !== "authorization" || hasValue(value)) return value;
-    if (keyHeaders.some((other) => hasValue(request.header(other)))) return value;
+    if (keyHeaders.some((keyHeader) => hasValue(request.header(keyHeader)))) return value;
     const key = protocolsIn(request.header("sec-websocket-protocol")).find((protocol) =>
       protocol.startsWith(credentialProtocol),
     );

@@ -203,18 +203,20 @@ export class WebSocketServer {
 
   #read(chunk: Buffer): void {
     this.#hasHeard = true;
-    let at = 0;
-    while (at < chunk.length && !this.#closing)
-      at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);
+    let position = 0;
+    while (position < chunk.length && !this.#closing)
+      position = this.#inPayload
+        ? this.#readPayload(chunk, position)
+        : this.#readHeader(chunk, position);
   }
 
-  #readHeader(chunk: Buffer, at: number): number {
-    this.#header[this.#headerBytes++] = chunk[at]!;
-    if (this.#headerBytes < 2) return at + 1;
+  #readHeader(chunk: Buffer, position: number): number {
+    this.#header[this.#headerBytes++] = chunk[position]!;
+    if (this.#headerBytes < 2) return position + 1;
     const size = this.#header[1]! & 0x7f;
     const needed = 6 + (size === 126 ? 2 : size === 127 ? 8 : 0);
-    if (this.#headerBytes === 2 && !this.#isValid(size)) return at + 1;
-    if (this.#headerBytes < needed) return at + 1;
+    if (this.#headerBytes === 2 && !this.#isValid(size)) return position + 1;
+    if (this.#headerBytes < needed) return position + 1;
     this.#payloadLeft =
       size === 126
         ? this.#header.readUInt16BE(2)
@@ -223,9 +225,9 @@ export class WebSocketServer {
           : size;
     this.#maskIndex = 0;
     this.#inPayload = true;
-    if (!this.#isControl && !this.#fits()) return at + 1;
+    if (!this.#isControl && !this.#fits()) return position + 1;
     if (this.#payloadLeft === 0) this.#endFrame();
-    return at + 1;
+    return position + 1;
   }
 
   get #opcode(): number {
@@ -267,9 +269,9 @@ export class WebSocketServer {
     return false;
   }
 
-  #readPayload(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#payloadLeft);
-    const plain = chunk.subarray(at, end);
+  #readPayload(chunk: Buffer, position: number): number {
+    const end = Math.min(chunk.length, position + this.#payloadLeft);
+    const plain = chunk.subarray(position, end);
     const maskStart = this.#headerBytes - 4;
     for (let i = 0; i < plain.length; i++)
       plain[i] = plain[i]! ^ this.#header[maskStart + (this.#maskIndex++ & 3)]!;

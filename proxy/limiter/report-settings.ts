@@ -19,14 +19,14 @@ export function reportSettings(
 ): { stop(): void } {
   let stopped = false;
   let cancel = (): void => {};
-  const later = (): void => {
+  const scheduleNext = (): void => {
     if (!stopped) cancel = setTimer(againMs, () => void report());
   };
   const report = async (): Promise<void> => {
-    if (!limiter.reachable) return later();
+    if (!limiter.reachable) return scheduleNext();
     const body = { started_up_ms: startedUpMs, file, settings };
     const answer = await limiter.call("configuration.report", body);
-    if (!answer.ok && answer.failure.code === "limiter_unavailable") later();
+    if (!answer.ok && answer.failure.code === "limiter_unavailable") scheduleNext();
   };
   void report();
   return {

@@ -361,8 +361,10 @@ function toBytes(settles: readonly QueuedSettle[]): Buffer {
 /** Reads the bytes of `toBytes`, unchecked: they never left the process. */
 function fromBytes(bytes: Buffer): QueuedSettle[] {
   return (JSON.parse(bytes.toString()) as unknown[][]).map((fields) => {
-    const [seq, part, lease, userPath, admittedAtMs, lsn, provider, model, ...others] = fields;
-    const [targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, ...last] = others;
+    const [seq, part, lease, userPath, admittedAtMs, lsn, provider, model, ...furtherFields] =
+      fields;
+    const [targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, ...last] =
+      furtherFields;
     const [record, targetStartedMonoMs, ...tools] = last;
     return {
       seq,

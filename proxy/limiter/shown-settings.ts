@@ -179,12 +179,12 @@ function scaleOf(name: string): number {
 
 function divided(value: unknown, scale: number): unknown {
   if (typeof value === "number") return value / scale;
-  if (Array.isArray(value)) return value.map((each: unknown) => divided(each, scale));
+  if (Array.isArray(value)) return value.map((item: unknown) => divided(item, scale));
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
+    Object.entries(value).map(([name, member]) => [
       name,
-      name.endsWith("Minute") ? each : divided(each, scale),
+      name.endsWith("Minute") ? member : divided(member, scale),
     ]),
   );
 }

@@ -162,8 +162,8 @@ export class ProxyCounts {
     const { method, route, endpoint, status, target, userPath, stream, seconds } = ended;
     observe(this.#httpSeries(method, route, status), proxyMetrics.httpDuration.buckets, seconds);
     if (endpoint === null) return;
-    const at = this.#targets.of(target, isSuccess(status)).at(this.#paths.labelOf(userPath, 1));
-    count(at.requests(endpoint, status, stream));
+    const series = this.#targets.of(target, isSuccess(status)).at(this.#paths.labelOf(userPath, 1));
+    count(series.requests(endpoint, status, stream));
   }
 
   countCharge({
@@ -177,14 +177,14 @@ export class ProxyCounts {
     answered,
   }: ChargedUsage): void {
     const series = this.#targets.of(target, answered);
-    const at = series.at(this.#paths.labelOf(userPath, 0));
+    const pathSeries = series.at(this.#paths.labelOf(userPath, 0));
     const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
     const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens);
-    if (plain > 0) count(at.tokens(0, estimated), plain);
-    if (cachedInputTokens > 0) count(at.tokens(1, estimated), cachedInputTokens);
-    if (cacheWriteInputTokens > 0) count(at.tokens(2, estimated), cacheWriteInputTokens);
-    if (outputTokens > 0) count(at.tokens(3, estimated), outputTokens);
-    if (cost !== null) count(at.cost, costUsd(cost));
+    if (plain > 0) count(pathSeries.tokens(0, estimated), plain);
+    if (cachedInputTokens > 0) count(pathSeries.tokens(1, estimated), cachedInputTokens);
+    if (cacheWriteInputTokens > 0) count(pathSeries.tokens(2, estimated), cacheWriteInputTokens);
+    if (outputTokens > 0) count(pathSeries.tokens(3, estimated), outputTokens);
+    if (cost !== null) count(pathSeries.cost, costUsd(cost));
     if (isUnpriced) count(series.unpriced);
     if (atMost !== null) count(series.unknownTokens, atMost.totalTokens);
   }

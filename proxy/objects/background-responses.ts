@@ -220,10 +220,10 @@ async function pollResponse(gateway: PollParts, pending: PendingResponseName): P
 
 async function pollEach(
   gateway: PollParts,
-  each: readonly PendingResponseName[],
+  responses: readonly PendingResponseName[],
   isStopped: () => boolean,
 ): Promise<void> {
-  for (const pending of each) {
+  for (const pending of responses) {
     if (isStopped()) return;
     await pollResponse(gateway, pending);
   }
@@ -251,14 +251,14 @@ export function startPolling(
 ): { stop(): void } {
   let stopped = false;
   let cancel = (): void => {};
-  const later = (): void => {
+  const scheduleNext = (): void => {
     if (!stopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void poll());
   };
   const poll = async (): Promise<void> => {
     if (gateway.limiter.reachable) await pollDue(gateway, () => stopped);
-    later();
+    scheduleNext();
   };
-  later();
+  scheduleNext();
   return {
     stop() {
       stopped = true;

@@ -44,12 +44,12 @@ export async function problemInLines(input: BatchInput): Promise<Failure | null>
   const lines = new Lines();
   const namedObjects = new NamedInLines(input);
   let bytes = 0;
-  let held = 0;
+  let heldBytes = 0;
   for await (const piece of pieces) {
     bytes += piece.length;
     if (bytes > fileBytesMax) return tooLarge(`${fileId} is larger than ${fileBytesMax} bytes`);
     if (!memory.take(piece.length)) return noMemory();
-    held += piece.length;
+    heldBytes += piece.length;
     for (const line of lines.push(piece)) {
       const problem = namedObjects.add(line) ?? (await namedObjects.askIfMany());
       if (problem !== null) return problem;
@@ -58,8 +58,8 @@ export async function problemInLines(input: BatchInput): Promise<Failure | null>
       return tooLarge(
         `line ${namedObjects.line + 1} of ${fileId} is larger than ${lineBytesMax} bytes`,
       );
-    memory.give(held - lines.pendingBytes);
-    held = lines.pendingBytes;
+    memory.give(heldBytes - lines.pendingBytes);
+    heldBytes = lines.pendingBytes;
   }
   const problem = lines.pendingBytes === 0 ? null : namedObjects.add(lines.rest());
   return problem ?? namedObjects.ask();

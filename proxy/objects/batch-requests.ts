@@ -84,22 +84,22 @@ function readItem(text: string, param: string): ItemResult {
  */
 function itemEnd(text: string, from: number): number {
   let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
+  for (let position = from; position < text.length; position++) {
+    switch (text.charCodeAt(position)) {
       case 0x22: // "
-        at = stringEnd(text, at) - 1;
-        if (at < 0) return -1;
+        position = stringEnd(text, position) - 1;
+        if (position < 0) return -1;
         break;
       case 0x7b: // {
       case 0x5b: // [
         depth++;
         break;
       case 0x2c: // ,
-        if (depth === 0) return at;
+        if (depth === 0) return position;
         break;
       case 0x7d: // }
       case 0x5d: // ]
-        if (depth === 0) return text[at] === "]" ? at : -1;
+        if (depth === 0) return text[position] === "]" ? position : -1;
         depth--;
         break;
       default:

@@ -52,7 +52,7 @@ export async function ownersOf(
     const answer = await limiter.call("objects.owners", { ids: batch });
     if (!answer.ok) return answer;
     const batchOwners = readObjectOwners(answer.body, batch.length);
-    for (const [at, id] of batch.entries()) owners.set(id, batchOwners[at]!);
+    for (const [index, id] of batch.entries()) owners.set(id, batchOwners[index]!);
   }
   return { ok: true, owners };
 }
@@ -204,8 +204,8 @@ export async function targetsOfMaker(
   const accountOf = (provider: string): string =>
     providers.get(provider)?.config.account ?? provider;
   const makers = [...answer.owners.values()].flat().map(({ provider }) => accountOf(provider));
-  const own = targets.filter(({ provider }) => makers.includes(accountOf(provider)));
-  return own.length === 0 ? targets : own;
+  const ofMakers = targets.filter(({ provider }) => makers.includes(accountOf(provider)));
+  return ofMakers.length === 0 ? targets : ofMakers;
 }
 
 /** The ids of the conversation that a body continues, in the fields of any of these APIs. */
@@ -214,8 +214,8 @@ function continuedIds(call: NamedValues): readonly string[] {
     (name): readonly string[] => {
       const json = call.valuesOf(name).at(-1);
       const value = json === undefined ? null : parseJson(json);
-      const inner = name === "thread" ? "previous_message_id" : "id";
-      const id: unknown = isObject(value) ? value[inner] : value;
+      const idField = name === "thread" ? "previous_message_id" : "id";
+      const id: unknown = isObject(value) ? value[idField] : value;
       return isObjectId(id) ? [id] : [];
     },
   );

@@ -46,8 +46,8 @@ export function notObject(why: string): Extract<ParsedObjectBody, { readonly ok:
 
 /** Why a body, or a part of one, is refused. `value` was parsed from `text`. */
 export function partProblem(text: string, value: unknown): Failure | null {
-  for (const [name, inner] of membersIn(value)) {
-    const problem = memberProblem(name, inner);
+  for (const [name, member] of membersIn(value)) {
+    const problem = memberProblem(name, member);
     if (problem !== null) return invalid(problem, name);
   }
   return repeatedProblem(text, value);
@@ -98,9 +98,9 @@ function namesIn(body: unknown): number {
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value !== "object" || value === null) continue;
-    const inner = Object.values(value);
-    if (!Array.isArray(value)) names += inner.length;
-    for (const value of inner) if (typeof value === "object" && value !== null) open.push(value);
+    const members = Object.values(value);
+    if (!Array.isArray(value)) names += members.length;
+    for (const value of members) if (typeof value === "object" && value !== null) open.push(value);
   }
   return names;
 }

@@ -73,8 +73,8 @@ export async function loadGenaiPrices(): Promise<GenaiPrices> {
 
   function find(provider: GenaiProvider | undefined, name: string): GenaiModel | undefined {
     if (provider === undefined) return undefined;
-    const own = provider.models.find(({ match }) => isMatch(match, name));
-    if (own !== undefined) return own;
+    const listed = provider.models.find(({ match }) => isMatch(match, name));
+    if (listed !== undefined) return listed;
     for (const id of provider.fallback_model_providers ?? []) {
       const match = find(providers.get(id), name);
       if (match !== undefined) return match;

@@ -201,8 +201,10 @@ function serviceTiersOf({ providerId, listed }: Id): Record<string, Factors> {
 }
 
 function specific(entry: ListedModel, name: string): number | null {
-  const own = entry["provider_specific_entry"];
-  return typeof own === "object" && own !== null ? amount(own as ListedModel, name) : null;
+  const providerEntry = entry["provider_specific_entry"];
+  return typeof providerEntry === "object" && providerEntry !== null
+    ? amount(providerEntry as ListedModel, name)
+    : null;
 }
 
 function even(times: number): Factors {
@@ -232,13 +234,13 @@ function unitsOf({ providerId, listed }: Id): Partial<Record<UnitName, number>> 
     listed["mode"] === mode ? (amount(listed, key) ?? 0) : 0;
   const seconds = unit("input_cost_per_second", "audio_transcription");
   if (seconds > 0) units.audioMs = perSecond(seconds);
-  const others: readonly (readonly [UnitName, number])[] = [
+  const toolPrices: readonly (readonly [UnitName, number])[] = [
     ["characters", unit("input_cost_per_character", "audio_speech")],
     ["images", unit("output_cost_per_image", "image_generation")],
     ["pages", unit("ocr_cost_per_page", "ocr")],
     ["searchUnits", unit("input_cost_per_query", "rerank")],
   ];
-  for (const [name, usd] of others) if (usd > 0) units[name] = pico(usd);
+  for (const [name, usd] of toolPrices) if (usd > 0) units[name] = pico(usd);
   return units;
 }
 
@@ -291,23 +293,24 @@ export function makePriceFile({ map, date, lists, fallback }: PriceSources): Pri
   return { date, lists, pages, providers: byProvider };
 }
 
-function fill(price: FiledPrice, other: ReturnType<PriceList["price"]>): FiledPrice {
-  if (other === null) return price;
+function fill(price: FiledPrice, fallback: ReturnType<PriceList["price"]>): FiledPrice {
+  if (fallback === null) return price;
   const { rates } = price;
   const kinds = { ...rates.kinds };
   // LiteLLM's list repeats the rate of text as the rate of audio for some transcribing models.
-  if (kinds.audioInput === rates.input && other.rates.kinds?.audioInput !== undefined)
-    kinds.audioInput = other.rates.kinds.audioInput;
+  if (kinds.audioInput === rates.input && fallback.rates.kinds?.audioInput !== undefined)
+    kinds.audioInput = fallback.rates.kinds.audioInput;
   return {
     ...price,
     rates: {
       ...rates,
       kinds,
-      output: rates.output ?? other.rates.output,
+      output: rates.output ?? fallback.rates.output,
       cachedInput:
-        rates.cachedInput ?? (rates.input === other.rates.input ? other.rates.cachedInput : null),
+        rates.cachedInput ??
+        (rates.input === fallback.rates.input ? fallback.rates.cachedInput : null),
     },
-    perUnit: { ...other.perUnit, ...price.perUnit },
+    perUnit: { ...fallback.perUnit, ...price.perUnit },
   };
 }
 

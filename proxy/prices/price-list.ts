@@ -73,10 +73,12 @@ async function readShipped(): Promise<ReadPriceFile> {
 export async function readPriceFile(path: string | null): Promise<ReadPriceFile> {
   const shipped = await readShipped();
   if (path === null) return shipped;
-  const own = await readOwn(path).catch((error: unknown) => {
+  const operatorFile = await readOwn(path).catch((error: unknown) => {
     throw new Error(`price_list_file ${path}: ${(error as Error).message}`, { cause: error });
   });
-  return own === null || own.date < shipped.file.date ? shipped : { file: own, from: path };
+  return operatorFile === null || operatorFile.date < shipped.file.date
+    ? shipped
+    : { file: operatorFile, from: path };
 }
 
 /** Null before the first update. */
@@ -116,8 +118,8 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
   };
 
   const find = (providerId: string, model: string, nowMs: number): Price | null => {
-    const own = findInFile(providerId, model);
-    if (own !== null) return withDefaults(own);
+    const filed = findInFile(providerId, model);
+    if (filed !== null) return withDefaults(filed);
     const profilePrice = priceOfProfile(providerId, model);
     if (profilePrice !== null) return profilePrice;
     const genaiModel = findInPackage(providerId, model);
@@ -289,8 +291,8 @@ function ratesAt(genaiPrice: GenaiPrice, inputTokens: number): TokenRates {
   };
   const kinds: Partial<Record<TokenKind, number>> = {};
   for (const kind of tokenKinds) {
-    const own = rate(kindKeys[kind]);
-    if (own !== null) kinds[kind] = own;
+    const kindRate = rate(kindKeys[kind]);
+    if (kindRate !== null) kinds[kind] = kindRate;
   }
   return {
     input: rate("input_mtok"),

@@ -66,9 +66,9 @@ export function parsePriceFile(text: string): PriceFile {
 /** Checks every part of a price list, so that no part of an invalid one counts. */
 export function checkPriceFile(file: unknown): PriceFile {
   const problems: string[] = [];
-  const note = (at: string, value: unknown, expected: string): void => {
+  const note = (path: string, value: unknown, expected: string): void => {
     const text = typeof value === "number" ? String(value) : JSON.stringify(value);
-    problems.push(`${at} must be ${expected}, not ${text ?? "missing"}`);
+    problems.push(`${path} must be ${expected}, not ${text ?? "missing"}`);
   };
   const isDate = (value: unknown) => typeof value === "string" && parseDay(value) !== null;
   if (!isObject(file)) throw new Error("a price list must be an object");
@@ -82,10 +82,10 @@ export function checkPriceFile(file: unknown): PriceFile {
   for (const [provider, models] of entriesOf(providers)) {
     if (!isObject(models)) note(`providers.${provider}`, models, "an object with models");
     for (const [model, price] of entriesOf(models)) {
-      const at = `${provider}/${model}`;
-      if (!isId(model)) note(at, model, "an id in lower case");
+      const modelPath = `${provider}/${model}`;
+      if (!isId(model)) note(modelPath, model, "an id in lower case");
       checkPrice(price, pagesCount, (field, value, expected) =>
-        note(`${at}: ${field}`, value, expected),
+        note(`${modelPath}: ${field}`, value, expected),
       );
     }
   }
@@ -112,9 +112,9 @@ function map(check: Check, names: readonly string[] | null = null): Check {
   return (value, field, note) => {
     if (!isObject(value)) return note(field, value, "an object");
     for (const [name, item] of Object.entries(value)) {
-      const at = `${field}.${name}`;
-      if (names !== null && !names.includes(name)) note(at, item, `one of ${names.join(", ")}`);
-      else check(item, at, note);
+      const path = `${field}.${name}`;
+      if (names !== null && !names.includes(name)) note(path, item, `one of ${names.join(", ")}`);
+      else check(item, path, note);
     }
   };
 }
@@ -262,13 +262,16 @@ function unlikely(before: FiledPrice, after: FiledPrice): string | null {
  * The amounts, factors and thresholds of a price by name, to be compared with those of `other`. If
  * only `other` has a tier of long input, the tier has the rates that apply to such input here.
  */
-function amountsOf(price: FiledPrice, other: FiledPrice): Record<string, unknown> {
+function amountsOf(price: FiledPrice, compared: FiledPrice): Record<string, unknown> {
   const { rates, perUnit, perImage, perRequest, tiers = [], serviceTiers, regions } = price;
-  const count = Math.max(tiers.length, other.tiers?.length ?? 0);
+  const count = Math.max(tiers.length, compared.tiers?.length ?? 0);
   const ofTiers = Array.from({ length: count }, (_, i) => {
-    const at = (name: string): string => `tier ${i + 1}: ${name}`;
+    const nameInTier = (name: string): string => `tier ${i + 1}: ${name}`;
     const { aboveInputTokens, rates: ofTier } = tiers[i] ?? { rates: tiers.at(-1)?.rates ?? rates };
-    return { [at("threshold")]: aboveInputTokens, ...withNames(ratesByName(ofTier), at) };
+    return {
+      [nameInTier("threshold")]: aboveInputTokens,
+      ...withNames(ratesByName(ofTier), nameInTier),
+    };
   });
   const ofFactors = Object.entries({ ...serviceTiers, ...regions }).map(([tier, factors]) =>
     withNames(factors, (name) => `factor ${tier}: ${name}`),

@@ -63,7 +63,7 @@ export function createTargetPrices(
   config: Pick<Config, "providers" | "prices">,
   { list, nowMs }: PriceSources,
 ): TargetPrices {
-  const own = ownPrices(config.prices);
+  const operatorPrices = ownPrices(config.prices);
   const listIds = new Map(
     config.providers.map(({ name, type, baseUrl }) => [
       name,
@@ -91,9 +91,9 @@ export function createTargetPrices(
       isTimed ||= listedPrice.minute !== Infinity;
       return listedPrice.price;
     };
-    const providerPrice = ownPrice(own.of(provider, model));
+    const providerPrice = ownPrice(operatorPrices.of(provider, model));
     const inList = providerPrice === null ? listPrice() : null;
-    const price = providerPrice ?? inList ?? ownPrice(own.of(anyProvider, model));
+    const price = providerPrice ?? inList ?? ownPrice(operatorPrices.of(anyProvider, model));
     const source = inList === null ? operator : listSource;
     return { price, source, minute: isTimed ? minute : Infinity };
   }
@@ -145,7 +145,7 @@ export function createTargetPrices(
     },
     mayBePricedByAnswer(target) {
       const { provider } = target;
-      const isPriced = (listIds.get(provider) ?? null) !== null || own.has(provider);
+      const isPriced = (listIds.get(provider) ?? null) !== null || operatorPrices.has(provider);
       return isPriced && priceOf(target) === null;
     },
     costOf(target) {
@@ -187,11 +187,11 @@ function ownPrices(prices: readonly PriceConfig[]): OwnPrices {
   return {
     has: (provider) => providers.has(provider.toLowerCase()) || providers.has(anyProvider),
     of(provider, model) {
-      const own = exact.get(keyOf(provider, model));
+      const exactPrice = exact.get(keyOf(provider, model));
       const matching = (patterns.get(provider.toLowerCase()) ?? [])
         .filter((pattern) => matches(pattern.model, model.toLowerCase()))
         .map(({ entry }) => entry);
-      return own === undefined ? matching : [own, ...matching];
+      return exactPrice === undefined ? matching : [exactPrice, ...matching];
     },
   };
 }
@@ -202,11 +202,11 @@ function matches(pattern: string, name: string): boolean {
   const last = rest.pop();
   if (last === undefined) return pattern === name;
   if (!name.startsWith(first)) return false;
-  let at = first.length;
+  let position = first.length;
   for (const piece of rest) {
-    const index = name.indexOf(piece, at);
+    const index = name.indexOf(piece, position);
     if (index === -1) return false;
-    at = index + piece.length;
+    position = index + piece.length;
   }
-  return name.length - last.length >= at && name.endsWith(last);
+  return name.length - last.length >= position && name.endsWith(last);
 }

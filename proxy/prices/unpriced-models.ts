@@ -49,10 +49,10 @@ export function unpricedModels(
     ...free.flatMap(({ models }) => models ?? simulatorModels),
   ];
   const isOther = (name: string): boolean =>
-    others.some((other) =>
-      other.endsWith("*")
-        ? name.toLowerCase().startsWith(other.slice(0, -1).toLowerCase())
-        : name.toLowerCase() === other.toLowerCase(),
+    others.some((targetOfOther) =>
+      targetOfOther.endsWith("*")
+        ? name.toLowerCase().startsWith(targetOfOther.slice(0, -1).toLowerCase())
+        : name.toLowerCase() === targetOfOther.toLowerCase(),
     );
   const unpricedBare = bare.filter(
     (model) =>

@@ -20,17 +20,17 @@ export function withOwnFirst(
   ordered: readonly WeightedTarget[],
   conversation: string,
 ): readonly WeightedTarget[] {
-  let own = 0;
+  let bestIndex = 0;
   let best = -Infinity;
   for (const [i, target] of ordered.entries()) {
     const rank = rankOf(target, conversation);
-    if (rank > best || (rank === best && targetName(target) < targetName(ordered[own]!))) {
+    if (rank > best || (rank === best && targetName(target) < targetName(ordered[bestIndex]!))) {
       best = rank;
-      own = i;
+      bestIndex = i;
     }
   }
-  if (own === 0) return ordered;
-  return [ordered[own]!, ...ordered.slice(0, own), ...ordered.slice(own + 1)];
+  if (bestIndex === 0) return ordered;
+  return [ordered[bestIndex]!, ...ordered.slice(0, bestIndex), ...ordered.slice(bestIndex + 1)];
 }
 
 /** The logarithm of a number between 0 and 1 makes the shares proportional to the weights. */

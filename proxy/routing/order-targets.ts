@@ -28,9 +28,9 @@ const noLoad: SeenLoad = { inFlight: () => 0, latencyClass: () => 0 };
  */
 export function createTargetOrder(
   costOf: (target: Target) => number | null,
-  seen: SeenLoad | null = null,
+  targetLoad: SeenLoad | null = null,
 ): TargetOrder {
-  const load = seen ?? noLoad;
+  const load = targetLoad ?? noLoad;
   const turns = new Map<string, Turn>();
   const order = (route: Route, take: boolean): readonly Target[] => {
     if (route.kind === "direct") return route.targets;

@@ -193,8 +193,8 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
       return target.model === "" ? null : direct(target);
     }
   }
-  const begun = aliasByBeginning(catalog.aliases, name);
-  if (begun !== undefined) return aliasRoute(catalog, begun, name);
+  const prefixAlias = aliasByBeginning(catalog.aliases, name);
+  if (prefixAlias !== undefined) return aliasRoute(catalog, prefixAlias, name);
   const bareRoute = catalog.byBareId.get(name);
   if (bareRoute !== undefined) return bareRoute;
   for (const [provider, { naming, byLowerName }] of catalog.knownModels)
@@ -208,8 +208,8 @@ function restRoute(catalog: Catalog, name: string): Route | null {
   const { anyIdProvider, aliases, unlearned } = catalog;
   const to = aliases.rest?.to;
   // The provider of the rest alias would also execute names on its own list.
-  const same = to?.kind === "target" && to.model === null ? to.provider : null;
-  if (unlearned.some((provider) => provider !== same)) return null;
+  const aliasProvider = to?.kind === "target" && to.model === null ? to.provider : null;
+  if (unlearned.some((provider) => provider !== aliasProvider)) return null;
   if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);
   return anyIdProvider === null ? null : direct(targetAt(catalog, anyIdProvider, name));
 }

@@ -60,8 +60,8 @@ function sessionInMetadata(metadata: unknown): string {
     return isObject(parsed) ? valid(parsed["session_id"]) : "";
   }
   // The form of earlier releases of Claude Code.
-  const at = user.lastIndexOf(sessionMark);
-  return at === -1 ? "" : valid(user.slice(at + sessionMark.length));
+  const position = user.lastIndexOf(sessionMark);
+  return position === -1 ? "" : valid(user.slice(position + sessionMark.length));
 }
 
 const sessionMark = "_session_";

@@ -114,32 +114,32 @@ const none = Buffer.alloc(0);
 
 /** `sent`: how many bytes have been passed on already. */
 function maskSecret(secret: Buffer, bytes: Buffer, sent = 0): Buffer {
-  let at = bytes.indexOf(secret);
-  if (at === -1) return bytes;
+  let position = bytes.indexOf(secret);
+  if (position === -1) return bytes;
   // Copy: other code may still use these bytes.
   const clean = Buffer.from(bytes);
-  for (; at !== -1; at = clean.indexOf(secret, at + secret.length)) {
-    clean.fill("*", at, at + secret.length);
-    const wordAt = Math.max(at, sent);
-    clean.write("[redacted]", wordAt, at + secret.length - wordAt, "latin1");
+  for (; position !== -1; position = clean.indexOf(secret, position + secret.length)) {
+    clean.fill("*", position, position + secret.length);
+    const wordAt = Math.max(position, sent);
+    clean.write("[redacted]", wordAt, position + secret.length - wordAt, "latin1");
   }
   return clean;
 }
 
 /** How many bytes at the end may be the beginning of a secret. */
 function beginningAtEnd(bytes: Buffer, secrets: readonly Buffer[]): number {
-  let most = 0;
+  let longest = 0;
   for (const secret of secrets) {
     const first = secret[0]!;
-    let at = bytes.indexOf(first, Math.max(0, bytes.length - secret.length + 1));
-    for (; at !== -1; at = bytes.indexOf(first, at + 1)) {
-      const length = bytes.length - at;
-      if (bytes.compare(secret, 0, length, at) !== 0) continue;
-      most = Math.max(most, length);
+    let position = bytes.indexOf(first, Math.max(0, bytes.length - secret.length + 1));
+    for (; position !== -1; position = bytes.indexOf(first, position + 1)) {
+      const length = bytes.length - position;
+      if (bytes.compare(secret, 0, length, position) !== 0) continue;
+      longest = Math.max(longest, length);
       break;
     }
   }
-  return most;
+  return longest;
 }
 
 function maskedHeaders(

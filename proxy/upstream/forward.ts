@@ -95,8 +95,8 @@ class Forwarding implements AnswerHandler {
     if (status < 300) this.#relay.noteLimits(rawHeaders, "");
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
-    for (const own of [requestIdHeaders(this.#exchange), this.#options.headers])
-      append(headers, own);
+    for (const additional of [requestIdHeaders(this.#exchange), this.#options.headers])
+      append(headers, additional);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#meter.beginStream(hideUsageChunk, this.#options.cap);

@@ -181,8 +181,8 @@ export function bodyTypeProblem(
 ): string | null {
   if (!isGoogle(provider) || rest.startsWith("/upload/")) return null;
   const isProtobuf = rawHeaders.some(
-    (name, at) =>
-      at % 2 === 0 && /^content-type$/i.test(name) && /proto/i.test(rawHeaders[at + 1] ?? ""),
+    (name, index) =>
+      index % 2 === 0 && /^content-type$/i.test(name) && /proto/i.test(rawHeaders[index + 1] ?? ""),
   );
   return isProtobuf ? "its content-type is of protobuf: no usage could be read" : null;
 }

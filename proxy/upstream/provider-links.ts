@@ -43,9 +43,9 @@ export function relinkedHeaders(
     const name = nameIfLinked(rawHeaders[i]!.toString());
     if (name === "") continue;
     const value = rawHeaders[i + 1]!.toString();
-    const own =
+    const rewritten =
       name === "link" ? relinkedList(links, value) : ownAddress(links, value, apiHeaders.has(name));
-    if (own !== null) pieces.push(name, own);
+    if (rewritten !== null) pieces.push(name, rewritten);
     else if (name === "location" && status >= 300 && status < 400) return null;
   }
   return pieces;
@@ -61,8 +61,8 @@ const nameIfLinked = cacheByText((raw) => {
 function relinkedList(links: ProviderLinks, value: string): string | null {
   const parts = value.split(/,(?=\s*<)/).flatMap((part) => {
     const match = /^\s*<([^<>]*)>(.*)$/.exec(part);
-    const own = match === null ? null : ownAddress(links, match[1]!, false);
-    return own === null ? [] : [`<${own}>${match![2]!}`];
+    const rewritten = match === null ? null : ownAddress(links, match[1]!, false);
+    return rewritten === null ? [] : [`<${rewritten}>${match![2]!}`];
   });
   return parts.length === 0 ? null : parts.join(", ");
 }
@@ -86,8 +86,8 @@ export function relinkedJson(links: ProviderLinks, text: string): string {
   return text.replace(addressInJson, (whole, name: string | undefined, raw: string) => {
     const address = raw.replaceAll("\\/", "/");
     const isName = name !== undefined && fileNames.test(name) && !address.includes(":download");
-    const own = isName ? null : ownAddress(links, address, name === "results_url");
-    return own === null ? whole : `${whole.slice(0, -raw.length - 1)}${jsonText(own)}"`;
+    const rewritten = isName ? null : ownAddress(links, address, name === "results_url");
+    return rewritten === null ? whole : `${whole.slice(0, -raw.length - 1)}${jsonText(rewritten)}"`;
   });
 }
 
@@ -111,8 +111,8 @@ export function relinkedBatches(origin: string, text: string): string {
       const id = /\/messages\/batches\/([\w-]{1,256})\/results(?:\?|$)/.exec(
         raw.replaceAll("\\/", "/"),
       )?.[1];
-      const own = id === undefined ? null : `${origin}/v1/messages/batches/${id}/results`;
-      return `"results_url":${JSON.stringify(own)}`;
+      const resultsUrl = id === undefined ? null : `${origin}/v1/messages/batches/${id}/results`;
+      return `"results_url":${JSON.stringify(resultsUrl)}`;
     },
   );
 }

@@ -139,11 +139,11 @@ function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage
   return isUnknown ? withBound(call, metered) : metered;
 }
 
-function chargeCutAnswer(call: EndedCall, seen: MeteredUsage): MeteredUsage {
-  const isKnown = !seen.estimated || (call.status !== 0 && call.meter.isOutputKnown);
-  if (seen.usage === null || isKnown) return withBound(call, seen);
-  const usage = withHiddenReasoning(seen.usage, call.sentRequest(), call.elapsedMs());
-  return withBound(call, { ...seen, usage });
+function chargeCutAnswer(call: EndedCall, metered: MeteredUsage): MeteredUsage {
+  const isKnown = !metered.estimated || (call.status !== 0 && call.meter.isOutputKnown);
+  if (metered.usage === null || isKnown) return withBound(call, metered);
+  const usage = withHiddenReasoning(metered.usage, call.sentRequest(), call.elapsedMs());
+  return withBound(call, { ...metered, usage });
 }
 
 function withBound(call: EndedCall, charge: MeteredUsage): MeteredUsage {

@@ -91,17 +91,17 @@ export function isWithoutModel(operation: Operation): boolean {
  * The reported usage, or an estimate if it is missing or invalid: a mistake of the provider must
  * not lift the caller's limits.
  */
-export function countUsage(reading: UsageReading, seen: EstimateInput): MeteredUsage {
-  const { operation } = seen;
+export function countUsage(reading: UsageReading, input: EstimateInput): MeteredUsage {
+  const { operation } = input;
   if (operation !== null && isWithoutModel(operation)) return unmetered;
-  const body = seen.request?.body;
+  const body = input.request?.body;
   if (reading.kind === "usage")
     return {
       usage: withRequestedUnits(reading, operation, body),
       estimated: false,
       note: reading.note,
     };
-  const usage = estimate(seen);
+  const usage = estimate(input);
   return {
     usage: usage === null ? null : withRequestedUnits(usage, operation, body),
     estimated: usage !== null,

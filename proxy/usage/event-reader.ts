@@ -273,10 +273,10 @@ export class EventReader {
     if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
       value = parseJson(data);
       const repeated = this.#repeatedIn(data);
-      const other = Math.max(0, otherTextIn(value, this.#operation) - textChars - repeated);
-      this.otherChars += other;
-      this.contentChars += other;
-      this.#goesOn ||= finishedBefore && other > 0;
+      const otherChars = Math.max(0, otherTextIn(value, this.#operation) - textChars - repeated);
+      this.otherChars += otherChars;
+      this.contentChars += otherChars;
+      this.#goesOn ||= finishedBefore && otherChars > 0;
     }
     if (hasReason) {
       this.#repeatsReason ||= this.#hasReason && this.contentChars > charsBefore;

@@ -22,9 +22,9 @@ export function findUsage(value: unknown): unknown {
   if (isObject(value["usage"])) return withContext(value["usage"], value);
   if (isObject(value["usageMetadata"])) return withGrounding(value["usageMetadata"], value);
   for (const place of ["x_groq", "response", "interaction", "message"]) {
-    const inner = value[place];
-    if (isObject(inner) && isObject(inner["usage"]))
-      return withContext(inner["usage"], isWhole(place) ? inner : value);
+    const nested = value[place];
+    if (isObject(nested) && isObject(nested["usage"]))
+      return withContext(nested["usage"], isWhole(place) ? nested : value);
   }
   return value["usage"] ?? usageElsewhere(value);
 }
@@ -134,8 +134,9 @@ export const usagePicks: Picks = new Map<string, "all" | Picks>([
 /** The model that an answer or an event names; null if it names none. */
 export function modelNamedIn(value: unknown): string | null {
   if (!isObject(value)) return null;
-  const inner = value["response"] ?? value["interaction"] ?? value["message"];
-  const model = value["model"] ?? value["modelVersion"] ?? (isObject(inner) ? inner["model"] : "");
+  const nested = value["response"] ?? value["interaction"] ?? value["message"];
+  const model =
+    value["model"] ?? value["modelVersion"] ?? (isObject(nested) ? nested["model"] : "");
   return typeof model === "string" && model !== "" ? model : null;
 }
 
@@ -272,13 +273,13 @@ export function hasEscapedName(text: string): boolean {
  * or its names have escapes.
  */
 export function usageAtEnd(text: string): unknown {
-  const at = text.lastIndexOf('"usage"');
-  if (at === -1) return null;
+  const position = text.lastIndexOf('"usage"');
+  if (position === -1) return null;
   // One search for both, since nearly every answer has neither.
   const hasEither = errorOrTier.test(text);
   if ((hasEither && text.includes('"error"')) || hasEscapedName(text)) return null;
   try {
-    const end = JSON.parse(`{${text.slice(at)}`) as Fields;
+    const end = JSON.parse(`{${text.slice(position)}`) as Fields;
     const { usage } = end;
     // A null may precede or follow the real usage.
     if (!isObject(usage)) return null;
@@ -336,6 +337,6 @@ const boundToCounts: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a field's value adds information to another value of the same field. */
-function isMore(value: unknown, other: unknown): boolean {
-  return !isAbsent(value) && (isAbsent(other) || (other === 0 && value !== 0));
+function isMore(value: unknown, earlier: unknown): boolean {
+  return !isAbsent(value) && (isAbsent(earlier) || (earlier === 0 && value !== 0));
 }

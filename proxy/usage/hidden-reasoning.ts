@@ -37,8 +37,8 @@ export function withHiddenReasoning(usage: Usage, sent: SentRequest, elapsedMs: 
   if (generated <= usage.outputTokens) return usage;
   const budget = thinkingBudget(sent);
   if (budget === 0 || streamsReasoning(sent)) return usage;
-  const most = Math.max(usage.outputTokens, outputMax(sent));
-  const outputTokens = Math.min(generated, usage.outputTokens + budget, most);
+  const outputTokensMax = Math.max(usage.outputTokens, outputMax(sent));
+  const outputTokens = Math.min(generated, usage.outputTokens + budget, outputTokensMax);
   const hidden = outputTokens - usage.outputTokens;
   const { serviceTier = null, region = null, counts = {} } = usage.details ?? {};
   return {

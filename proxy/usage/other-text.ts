@@ -34,8 +34,8 @@ export function textInAnswer(answer: unknown, operation: Operation): number {
     );
   if (!isObject(answer)) return 0;
   const { content, output, outputs, steps } = answer;
-  const own = sizeOf(content ?? output ?? outputs ?? steps, "");
-  return own + sizeOf(answerIn(answer, operationOf(operation)), "");
+  const contentSize = sizeOf(content ?? output ?? outputs ?? steps, "");
+  return contentSize + sizeOf(answerIn(answer, operationOf(operation)), "");
 }
 
 /** The parts of Gemini's answers are those of its events. */

@@ -114,7 +114,7 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
     const cachedText = `${details.cached} read, ${details.written} written`;
     notes.push(`cached tokens cut to the ${inputTokens} of the input: ${cachedText}`);
   }
-  const whole = { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens };
+  const counted = { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens };
   return {
     kind: "usage",
     inputTokens,
@@ -123,7 +123,7 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
     cachedInputTokens,
     cacheWriteInputTokens,
     reportedCost: readCost(rare, notes),
-    details: readUsageDetails(usage, whole, soundTokens, rare),
+    details: readUsageDetails(usage, counted, soundTokens, rare),
     note: notes.length === 0 ? null : notes.join("; "),
     ...(isBareTotal ? { isBareTotal } : null),
   };
@@ -194,8 +194,12 @@ function partsOf(usage: Fields, whole: Usage): readonly UsagePart[] {
       ...images,
     });
   if (parts.length === 0 && served === null) return [];
-  const { kind: _kind, note: _note, ...own } = whole as Usage & { kind?: string; note?: unknown };
-  return [{ model: served, usage: own }, ...parts];
+  const {
+    kind: _kind,
+    note: _note,
+    ...ownUsage
+  } = whole as Usage & { kind?: string; note?: unknown };
+  return [{ model: served, usage: ownUsage }, ...parts];
 }
 
 /** The model of OpenAI's tool for images if the answer doesn't name one. */
@@ -309,7 +313,7 @@ function readDetails(usage: Fields, rare: Fields, notes: string[]): Details {
     usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? rare["input_token_details"];
   const details = objectOf(inner);
   const cacheRead = usage["cache_read_input_tokens"] ?? rare["cacheReadInputTokens"];
-  const wrote = usage["cache_creation_input_tokens"] ?? rare["cacheWriteInputTokens"];
+  const cacheWrite = usage["cache_creation_input_tokens"] ?? rare["cacheWriteInputTokens"];
   return {
     cached: readDetail(
       "cached tokens",
@@ -323,10 +327,10 @@ function readDetails(usage: Fields, rare: Fields, notes: string[]): Details {
     ),
     written: readDetail(
       "cache-write tokens",
-      details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? wrote,
+      details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? cacheWrite,
       notes,
     ),
-    areBesideInput: !isObject(inner) && (!isAbsent(cacheRead) || !isAbsent(wrote)),
+    areBesideInput: !isObject(inner) && (!isAbsent(cacheRead) || !isAbsent(cacheWrite)),
   };
 }
 
@@ -363,9 +367,11 @@ function readCost(usage: Fields, notes: string[]): PicoUsd | null {
  * upstream's cost.
  */
 function costFromUsd(usd: unknown, usage: Fields): PicoUsd | null {
-  const inner = usage["cost_details"];
+  const costDetails = usage["cost_details"];
   const upstream =
-    usage["is_byok"] === true && isObject(inner) ? inner["upstream_inference_cost"] : null;
+    usage["is_byok"] === true && isObject(costDetails)
+      ? costDetails["upstream_inference_cost"]
+      : null;
   const fee = picoFromUsd(usd);
   const upstreamCost = isAbsent(upstream) ? 0 : picoFromUsd(upstream);
   if (fee === null || upstreamCost === null) return null;
@@ -453,10 +459,10 @@ export function readUsageDetails(
       rare["total_thought_tokens"],
     outputTokens,
   );
-  const lasting =
+  const write1h =
     objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"] ??
     writtenForAnHour(rare["cacheDetails"]);
-  const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
+  const cacheWrite1hTokens = part(write1h, cacheWriteInputTokens);
   const writeDetails = objectOf(input["cache_write_tokens_details"]);
   const cacheWrite12hTokens = part(
     writeDetails["ttl_12h_tokens"],

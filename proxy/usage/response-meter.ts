@@ -504,8 +504,8 @@ export class ResponseMeter {
   }
 
   /** For a translated answer, the provider's reported usage instead of the usage seen here. */
-  #reading(seen: UsageReading): UsageReading {
-    return this.translation === null ? seen : readUsage(this.translation.usage);
+  #reading(reading: UsageReading): UsageReading {
+    return this.translation === null ? reading : readUsage(this.translation.usage);
   }
 
   #textBytes(): number {

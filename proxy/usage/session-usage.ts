@@ -55,9 +55,9 @@ const sessionPicks: Picks = new Map<string, "all" | Picks>([
   ],
 ]);
 const sessionTexts: ReadonlySet<string> = new Set(["delta"]);
-const ends = ["done", "completed", "incomplete", "failed"].map((end) => `response.${end}`);
+const endTypes = ["done", "completed", "incomplete", "failed"].map((end) => `response.${end}`);
 const transcribed = "conversation.item.input_audio_transcription.completed";
-const matching = ["response.created", ...ends, "error", transcribed].map((type) => `"${type}"`);
+const matching = ["response.created", ...endTypes, "error", transcribed].map((type) => `"${type}"`);
 const sessionEvent = /^(transcription_)?session\.(?:created|updated)$/;
 
 /** Null if the session doesn't configure one. */
@@ -140,7 +140,7 @@ export class SessionUsage {
     else if (type === "response.created") this.#begin(isObject(response) ? response : {});
     // An error is the only answer to a refused request.
     else if (type === "error") this.#requests0 = Math.max(0, this.#requests0 - 1);
-    else if (ends.includes(type)) this.#end(isObject(response) ? response : {});
+    else if (endTypes.includes(type)) this.#end(isObject(response) ? response : {});
     else if (/^response\..*\.delta$/.test(type) && typeof delta === "string")
       this.#contentChars += utf8Bytes(delta) + leftOutBytes;
   }
@@ -166,10 +166,13 @@ export class SessionUsage {
     }
   }
 
-  #begin({ max_output_tokens: most }: Readonly<Record<string, unknown>>): void {
+  #begin({ max_output_tokens: requestedMax }: Readonly<Record<string, unknown>>): void {
     this.#requests0 = Math.max(0, this.#requests0 - 1);
     this.#running++;
-    this.#runningMost = Math.max(this.#runningMost, isCount(most, 1) ? most : Infinity);
+    this.#runningMost = Math.max(
+      this.#runningMost,
+      isCount(requestedMax, 1) ? requestedMax : Infinity,
+    );
   }
 
   #end({ usage: reported, status }: Readonly<Record<string, unknown>>): void {
@@ -247,14 +250,15 @@ export class SessionUsage {
     const open = this.#requests0 + this.#running;
     if (open === 0) return this.#charged(null);
     const { inputTokens: input, outputTokens: output } = this.#sum ?? noUsage;
-    const most = modelOutputMax ?? outputTokensAssumed;
-    const running = this.#running === 0 ? 0 : this.#running * Math.min(most, this.#runningMost);
+    const outputMax = modelOutputMax ?? outputTokensAssumed;
+    const running =
+      this.#running === 0 ? 0 : this.#running * Math.min(outputMax, this.#runningMost);
     this.#addEstimate(open);
     const sent = sentRequestOf({
       operation: null,
       request: { body: null },
       promptBytes: () => input + open * (this.bytesSent + this.#outputTokens),
-      modelOutputMax: () => output + this.#requests0 * most + running,
+      modelOutputMax: () => output + this.#requests0 * outputMax + running,
     });
     return this.#charged(boundOfUsage(this.#sum ?? noUsage, sent));
   }

@@ -68,20 +68,20 @@ class StreamEnd {
 
   #lineEnded(line: string): void {
     if (line === "" || line === "\r") return this.#eventEnded();
-    const says = this.#read(line, this.#state === "finishing");
-    if (says !== null && this.#event !== "ended") this.#event = says;
+    const next = this.#read(line, this.#state === "finishing");
+    if (next !== null && this.#event !== "ended") this.#event = next;
   }
 
   #eventEnded(): void {
-    const says = this.#event;
+    const next = this.#event;
     this.#event = null;
-    if (says === null || this.#state === "ended") return;
-    if (says === "ended") this.#state = says;
-    else if (says === "open") {
+    if (next === null || this.#state === "ended") return;
+    if (next === "ended") this.#state = next;
+    else if (next === "open") {
       if (this.#state === "finishing") this.#repeats = true;
-      this.#state = says;
+      this.#state = next;
     } else if (!this.#repeats) {
-      this.#state = says;
+      this.#state = next;
       this.finishes++;
     }
   }

@@ -313,11 +313,11 @@ class Tap implements StreamTap {
   /** As `#eventEnd`, for a text with CRs that no LF follows. */
   #eventEndByAny(text: string, from: number): number {
     let line = from;
-    const ends = /\r\n|\n|\r(?=[^\n])/g;
-    ends.lastIndex = from;
-    for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
+    const lineEnds = /\r\n|\n|\r(?=[^\n])/g;
+    lineEnds.lastIndex = from;
+    for (let end = lineEnds.exec(text); end !== null; end = lineEnds.exec(text)) {
       if (end.index > line) this.#openLine = "text";
-      line = ends.lastIndex;
+      line = lineEnds.lastIndex;
       if (this.#lineEnded()) return line;
     }
     return this.#noEventEnd(text, line);
@@ -398,24 +398,24 @@ class LargeEvent {
 
   append(bytes: Buffer): void {
     let cr = bytes.indexOf(0x0d);
-    for (let at = 0; at < bytes.length; ) {
-      if (cr !== -1 && cr < at) cr = bytes.indexOf(0x0d, at);
-      const lf = bytes.indexOf(0x0a, at);
+    for (let position = 0; position < bytes.length; ) {
+      if (cr !== -1 && cr < position) cr = bytes.indexOf(0x0d, position);
+      const lf = bytes.indexOf(0x0a, position);
       const feed = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
       const end = feed === -1 ? bytes.length : feed + 1;
-      if (this.#begun !== null) at = this.#beginLine(bytes, at, end);
-      if (this.#begun === null && this.#isData) this.json.append(bytes.subarray(at, end));
+      if (this.#begun !== null) position = this.#beginLine(bytes, position, end);
+      if (this.#begun === null && this.#isData) this.json.append(bytes.subarray(position, end));
       if (feed !== -1) this.#begun = "";
-      at = end;
+      position = end;
     }
   }
 
   /** Reads the beginning of a line to find whether it is data. Returns the position of the rest. */
-  #beginLine(bytes: Buffer, at: number, end: number): number {
-    const rest = Math.min(end, at + field.length - this.#begun!.length);
-    const begun = this.#begun! + bytes.toString("latin1", at, rest);
-    this.#isData = begun === field;
-    this.#begun = field.startsWith(begun) && !this.#isData ? begun : null;
+  #beginLine(bytes: Buffer, position: number, end: number): number {
+    const rest = Math.min(end, position + field.length - this.#begun!.length);
+    const beginning = this.#begun! + bytes.toString("latin1", position, rest);
+    this.#isData = beginning === field;
+    this.#begun = field.startsWith(beginning) && !this.#isData ? beginning : null;
     return rest;
   }
 }

@@ -167,8 +167,8 @@ class ChatSearch implements SearchConversation {
     else call.function.arguments += String(more);
     if (this.#isSearch(this.#calls.get(index)!)) return [];
     if (!this.#indexes.has(index)) this.#indexes.set(index, this.#indexes.size);
-    const own = id === undefined ? {} : { id: this.#calls.get(index)!.id };
-    return [{ ...piece, ...own, index: this.#indexes.get(index) }];
+    const clientId = id === undefined ? {} : { id: this.#calls.get(index)!.id };
+    return [{ ...piece, ...clientId, index: this.#indexes.get(index) }];
   }
 
   #uniqueId(id: unknown): unknown {

@@ -73,10 +73,10 @@ class MessagesSearch implements SearchConversation {
 
   constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
     this.#body = body;
-    const others = tools.filter((tool) => isObject(tool) && !isSearch(tool)) as JsonObject[];
-    this.#name = freeToolName(others.map(({ name }) => name));
+    const otherTools = tools.filter((tool) => isObject(tool) && !isSearch(tool)) as JsonObject[];
+    this.#name = freeToolName(otherTools.map(({ name }) => name));
     this.#tools = [
-      ...others,
+      ...otherTools,
       { name: this.#name, description: toolDescription, input_schema: toolParameters },
     ];
     this.#messages = withToolCalls(body["messages"], this.#name);
@@ -171,8 +171,8 @@ class MessagesSearch implements SearchConversation {
         return this.#turns === 1 ? formatEvent({ event, data }) : "";
       }
       case "content_block_start": {
-        const begun = isObject(value["content_block"]) ? value["content_block"] : {};
-        const block = this.#withUniqueId(begun);
+        const startBlock = isObject(value["content_block"]) ? value["content_block"] : {};
+        const block = this.#withUniqueId(startBlock);
         const clientIndex = this.#isCall(block) ? null : this.#index++;
         this.#open.set(index, { block: { ...block }, json: "", clientIndex });
         if (clientIndex === null) return "";

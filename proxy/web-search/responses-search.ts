@@ -70,10 +70,10 @@ class ResponsesSearch implements SearchConversation {
 
   constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
     this.#body = body;
-    const others = tools.filter((tool) => isObject(tool) && !isSearch(tool)) as JsonObject[];
-    this.#name = freeToolName(others.map(({ name }) => name));
+    const otherTools = tools.filter((tool) => isObject(tool) && !isSearch(tool)) as JsonObject[];
+    this.#name = freeToolName(otherTools.map(({ name }) => name));
     this.#tools = [
-      ...others,
+      ...otherTools,
       {
         type: "function",
         name: this.#name,
@@ -146,12 +146,12 @@ class ResponsesSearch implements SearchConversation {
     return type === "function_call" && name === this.#name;
   }
 
-  #withOwnCall(item: JsonObject, at: unknown): JsonObject {
+  #withOwnCall(item: JsonObject, index: unknown): JsonObject {
     const { call_id: id } = item;
     if (typeof id !== "string") return item;
-    const own = this.#turnCallIds.get(at) ?? this.#callIds.of(id);
-    this.#turnCallIds.set(at, own);
-    return own === id ? item : { ...item, call_id: own };
+    const callId = this.#turnCallIds.get(index) ?? this.#callIds.of(id);
+    this.#turnCallIds.set(index, callId);
+    return callId === id ? item : { ...item, call_id: callId };
   }
 
   /**
@@ -193,8 +193,8 @@ class ResponsesSearch implements SearchConversation {
     if (data === "" || data === "[DONE]") return "";
     const value = parseJson(data);
     if (!isObject(value)) return "";
-    const { type, output_index: at } = value;
-    const item = isObject(value["item"]) ? this.#withOwnCall(value["item"], at) : null;
+    const { type, output_index: outputIndex } = value;
+    const item = isObject(value["item"]) ? this.#withOwnCall(value["item"], outputIndex) : null;
     switch (type) {
       case "response.created":
       case "response.in_progress": {
@@ -213,18 +213,18 @@ class ResponsesSearch implements SearchConversation {
         return this.#eventText(value);
       }
       case "response.output_item.added":
-        this.#indexes.set(at, item !== null && this.#isCall(item) ? null : this.#index++);
+        this.#indexes.set(outputIndex, item !== null && this.#isCall(item) ? null : this.#index++);
         break;
       case "response.output_item.done":
-        if (item !== null) return this.#done(item, at);
+        if (item !== null) return this.#done(item, outputIndex);
         break;
     }
-    const index = this.#indexes.get(at) ?? null;
-    if (at !== undefined && index === null) return "";
+    const index = this.#indexes.get(outputIndex) ?? null;
+    if (outputIndex !== undefined && index === null) return "";
     const renamed = { ...value };
     if (item !== null) renamed["item"] = this.#renamed(item);
     if (renamed["item_id"] !== undefined) renamed["item_id"] = this.#uniqueId(renamed["item_id"]);
-    const renumbered = at === undefined ? renamed : { ...renamed, output_index: index };
+    const renumbered = outputIndex === undefined ? renamed : { ...renamed, output_index: index };
     if (type === "response.content_part.done")
       return this.#eventText({ ...renumbered, part: this.#annotatedPart(value["part"]) });
     if (type !== "response.output_text.done") return this.#eventText(renumbered);
@@ -242,12 +242,12 @@ class ResponsesSearch implements SearchConversation {
     return added.join("") + this.#eventText(renumbered);
   }
 
-  #done(item: JsonObject, at: unknown): string {
+  #done(item: JsonObject, index: unknown): string {
     this.#items.push(item);
     if (this.#isCall(item)) return "";
     const annotated = this.#renamed(this.#annotated(item));
     this.#output.push(annotated);
-    const place = { output_index: this.#indexes.get(at) ?? null, item: annotated };
+    const place = { output_index: this.#indexes.get(index) ?? null, item: annotated };
     return this.#eventText({ type: "response.output_item.done", ...place });
   }
 

@@ -122,15 +122,19 @@ export function citationsIn(
 ): readonly Citation[] {
   const citations: Citation[] = [];
   for (const [url, result] of results)
-    for (let at = text.indexOf(url); at !== -1; at = text.indexOf(url, at + url.length)) {
-      const end = at + url.length;
+    for (
+      let position = text.indexOf(url);
+      position !== -1;
+      position = text.indexOf(url, position + url.length)
+    ) {
+      const end = position + url.length;
       if (citations.length === citationsMax) break;
       // A longer address is another page.
       if (/[\w/?#&=%~-]/.test(text[end] ?? "")) continue;
-      const isLink = text.slice(at - 2, at) === "](" && text[end] === ")";
-      const open = isLink ? text.lastIndexOf("[", at - 2) : -1;
+      const isLink = text.slice(position - 2, position) === "](" && text[end] === ")";
+      const open = isLink ? text.lastIndexOf("[", position - 2) : -1;
       citations.push(
-        open === -1 ? { start: at, end, result } : { start: open, end: end + 1, result },
+        open === -1 ? { start: position, end, result } : { start: open, end: end + 1, result },
       );
     }
   return citations.sort((a, b) => a.start - b.start);

@@ -394,6 +394,7 @@ const comment = /^(?::[^\n]*\n)+\r?\n/;
  * none.
  */
 function commentIn(chunk: Buffer): Buffer {
-  const [found = ""] = chunk[0] === colon ? (comment.exec(chunk.toString("latin1")) ?? []) : [];
-  return Buffer.from(found, "latin1");
+  const [commentText = ""] =
+    chunk[0] === colon ? (comment.exec(chunk.toString("latin1")) ?? []) : [];
+  return Buffer.from(commentText, "latin1");
 }

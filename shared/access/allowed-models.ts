@@ -36,10 +36,10 @@ export function parseModelPatterns(raw: unknown, param: string): Checked<ModelPa
     );
   const patterns = new Set<string>();
   for (const [i, item] of (raw as unknown[]).entries()) {
-    const at = `${param}[${i}]`;
+    const path = `${param}[${i}]`;
     const pattern = typeof item === "string" ? item.trim().toLowerCase() : "";
     if (!isModelPattern(isExcluding(pattern) ? pattern.slice(1) : pattern))
-      return bad(`${at} must be ${expected}, not ${show(item)}`, at);
+      return bad(`${path} must be ${expected}, not ${show(item)}`, path);
     patterns.add(pattern);
   }
   return leavesOutOnly([...patterns])

@@ -103,10 +103,10 @@ const texts = form(
 const amounts: Form = (value, field) => {
   if (!isObject(value)) return bad(`${field} must be amounts by cause, not ${show(value)}`, field);
   for (const [name, amount] of Object.entries(value)) {
-    const at = `${field}.${name}`;
+    const path = `${field}.${name}`;
     if (!(causeNames as readonly string[]).includes(name))
-      return bad(`${at} is not a known cause: expected ${causeNames.join(", ")}`, at);
-    const wrong = usd(amount, at);
+      return bad(`${path} is not a known cause: expected ${causeNames.join(", ")}`, path);
+    const wrong = usd(amount, path);
     if (wrong !== null) return wrong;
   }
   return null;
@@ -154,10 +154,10 @@ export function parseReconciliation(body: unknown): Checked<Reconciliation> {
   for (const [name, forms] of Object.entries(lists)) {
     const list = result.value[name];
     if (!Array.isArray(list)) return bad(`${name} must be a list, not ${show(list)}`, name);
-    for (const [at, entry] of (list as unknown[]).entries()) {
-      const place = `${name}[${at}].`;
+    for (const [index, entry] of (list as unknown[]).entries()) {
+      const place = `${name}[${index}].`;
       const item = asObject(entry, Object.keys(forms), {
-        at: place,
+        prefix: place,
         nullable: Object.keys(forms),
       });
       if (!item.ok) return item;
@@ -177,10 +177,10 @@ export function parseReconciliation(body: unknown): Checked<Reconciliation> {
 function wrongField(
   value: Readonly<Record<string, unknown>>,
   forms: Readonly<Record<string, Form | undefined>>,
-  at: string,
+  path: string,
 ): Checked<never> | null {
   for (const [name, form] of Object.entries(forms)) {
-    const wrong = form?.(value[name], `${at}${name}`) ?? null;
+    const wrong = form?.(value[name], `${path}${name}`) ?? null;
     if (wrong !== null) return wrong;
   }
   return null;

@@ -67,8 +67,8 @@ function scalarSettings(): { sections: Record<string, Properties>; top: Properti
     else if (inner === undefined)
       sections[section] = { ...sections[section], [name]: settingSchema(setting) };
     else {
-      const at = `${section}.${name}`;
-      nested[at] = { ...nested[at], [inner]: settingSchema(setting) };
+      const settingPath = `${section}.${name}`;
+      nested[settingPath] = { ...nested[settingPath], [inner]: settingSchema(setting) };
     }
   }
   for (const [path, properties] of Object.entries(nested)) {

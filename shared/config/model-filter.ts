@@ -108,13 +108,13 @@ export class ModelFilter {
    * model.
    */
   coversProvider(provider: string): boolean | null {
-    const own = `${provider.toLowerCase()}/`;
+    const prefix = `${provider.toLowerCase()}/`;
     const mayName = (pattern: string): boolean =>
-      pattern.startsWith(own) || !namesProvider(pattern, this.#providers);
+      pattern.startsWith(prefix) || !namesProvider(pattern, this.#providers);
     const mayHave = ({ whole, beginnings }: Names): boolean =>
       [...whole, ...beginnings].some(mayName);
     if (!mayHave(this.#included)) return false;
-    const hasAll = this.#included.beginnings.some((beginning) => own.startsWith(beginning));
+    const hasAll = this.#included.beginnings.some((beginning) => prefix.startsWith(beginning));
     return hasAll && !mayHave(this.#excluded) ? true : null;
   }
 }

@@ -107,9 +107,9 @@ export function modelSubjects(
     const provider = subjectName.slice(0, slash);
     return [`${provider}/${modelName(namings.get(provider)!, subjectName.slice(slash + 1))}`];
   }
-  const others = [...namings].flatMap(([provider, naming]) => {
+  const namesAtProviders = [...namings].flatMap(([provider, naming]) => {
     const name = modelName(naming, subjectName);
     return name === subjectName ? [] : [`${provider}/${name}`];
   });
-  return [subjectName, ...others];
+  return [subjectName, ...namesAtProviders];
 }

@@ -57,8 +57,8 @@ export function isTimed({ fields, changes }: Pick<PriceConfig, "fields" | "chang
 }
 
 function hasPrice({ rates, perRequest, perUnit = {}, perImage = {} }: Price): boolean {
-  const others = [...Object.keys(perUnit), ...Object.keys(perImage)];
-  return rates.input !== null || rates.output !== null || perRequest > 0 || others.length > 0;
+  const otherUnits = [...Object.keys(perUnit), ...Object.keys(perImage)];
+  return rates.input !== null || rates.output !== null || perRequest > 0 || otherUnits.length > 0;
 }
 
 function withFields(price: Price, fields: RateFields, tiers: readonly TierFields[]): Price {

@@ -35,13 +35,13 @@ export function noProblems(): Problems {
  */
 export function withoutConsequences(messages: readonly string[]): readonly string[] {
   const causes = messages.flatMap((message) => {
-    const [, at] = /^(\S+) needs the environment variable /.exec(message) ?? [];
+    const [, variablePath] = /^(\S+) needs the environment variable /.exec(message) ?? [];
     const [, path] = /^(\S+)\.\w+ is not a known key; write limits: /.exec(message) ?? [];
     const [, above, suggestion] =
       /^(\S+)\.[\w-]+ is not a known key; (?:did you mean|write) (\w+)\b/.exec(message) ?? [];
     const [, limit] = /^(\S+)\.\w+ is not a known key; write \{ period: /.exec(message) ?? [];
     return [
-      ...(at === undefined ? [] : [`${at} is required`]),
+      ...(variablePath === undefined ? [] : [`${variablePath} is required`]),
       ...(above === undefined ? [] : [`${above}.${suggestion} is required`]),
       ...(path === undefined ? [] : [`${path}.limits is required`]),
       ...(limit === undefined ? [] : [`${limit}.period or ${limit}.period_seconds is required`]),
@@ -74,13 +74,13 @@ export function fileProblem(
 
 /** The problem as one line for people. */
 export function problemLine({ place, message, position }: Problem): string {
-  const at = position === undefined ? "" : `:${position.line}:${position.column}`;
-  return `${place}${at}: ${message.replaceAll("\n", " ")}`;
+  const suffix = position === undefined ? "" : `:${position.line}:${position.column}`;
+  return `${place}${suffix}: ${message.replaceAll("\n", " ")}`;
 }
 
 /** The offset in the text at which a value, or its key, begins. */
 export interface Place {
-  readonly at: number;
+  readonly offset: number;
   readonly below: Places;
 }
 
@@ -93,16 +93,16 @@ export type Places = ReadonlyMap<string | number, Place> | null;
 export function positionsOf(text: string, offsets: readonly number[]): readonly Position[] {
   let line = 1;
   let lineStart = 0;
-  return offsets.map((at) => {
+  return offsets.map((offset) => {
     for (
       let end = text.indexOf("\n", lineStart);
-      end !== -1 && end < at;
+      end !== -1 && end < offset;
       end = text.indexOf("\n", lineStart)
     ) {
       line++;
       lineStart = end + 1;
     }
-    return { line, column: at - lineStart + 1 };
+    return { line, column: offset - lineStart + 1 };
   });
 }
 
@@ -114,11 +114,13 @@ export function locateProblems(
   const offsets = problems.map(({ kind, message }) =>
     kind === "file" ? placeOfPath(message, places) : null,
   );
-  const ascending = [...new Set(offsets)].flatMap((at) => at ?? []).sort((a, b) => a - b);
+  const ascending = [...new Set(offsets)].flatMap((offset) => offset ?? []).sort((a, b) => a - b);
   const positions = positionsOf(text, ascending);
   return problems.map((problem, i) => {
-    const at = offsets[i];
-    return at == null ? problem : { ...problem, position: positions[ascending.indexOf(at)]! };
+    const offset = offsets[i];
+    return offset == null
+      ? problem
+      : { ...problem, position: positions[ascending.indexOf(offset)]! };
   });
 }
 
@@ -133,7 +135,7 @@ export function placeOfPath(text: string, places: Places): number | null {
     const name: unknown = quoted === undefined ? (key ?? Number(index)) : JSON.parse(quoted);
     const place = below.get(name as string | number);
     if (place === undefined) break;
-    lastAt = place.at;
+    lastAt = place.offset;
     below = place.below;
   }
   return lastAt;

@@ -8,9 +8,9 @@ import { nameHint } from "./closest-name.js";
 export type Mapping = Readonly<Record<string, unknown>>;
 
 /** The path of a key. Keys that need quotes are written in brackets. */
-export function keyPath(at: string, key: string): string {
-  if (!/^[\w-]+$/.test(key)) return `${at}[${JSON.stringify(key)}]`;
-  return at === "" ? key : `${at}.${key}`;
+export function keyPath(path: string, key: string): string {
+  if (!/^[\w-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === "" ? key : `${path}.${key}`;
 }
 
 /** The end of the message about an unknown key. */
@@ -19,21 +19,21 @@ export type KeyHint = (key: string, names: readonly string[]) => string;
 /** The known entries of a mapping; null if the value isn't one. Reports unknown keys. */
 export function readMapping(
   raw: unknown,
-  place: string | { readonly at: string; readonly hint?: KeyHint | undefined },
+  place: string | { readonly path: string; readonly hint?: KeyHint | undefined },
   names: readonly string[],
   problems: string[],
 ): Mapping | null {
-  const { at, hint = nameHint } = typeof place === "string" ? { at: place } : place;
+  const { path, hint = nameHint } = typeof place === "string" ? { path: place } : place;
   if (!isObject(raw)) {
     problems.push(
-      `${at === "" ? "the file" : at} must be a mapping of ${names.join(", ")}, not ${showKind(raw)}`,
+      `${path === "" ? "the file" : path} must be a mapping of ${names.join(", ")}, not ${showKind(raw)}`,
     );
     return null;
   }
   const entries: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(raw)) {
     if (names.includes(key)) entries[key] = value;
-    else problems.push(`${keyPath(at, key)} is not a known key${hint(key, names)}`);
+    else problems.push(`${keyPath(path, key)} is not a known key${hint(key, names)}`);
   }
   return entries;
 }

@@ -50,22 +50,22 @@ const withDays: ReadonlySet<number> = new Set([dailySeconds, weeklySeconds, ...w
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Checks the fields together, for a budget of this period. `at` prefixes their names. */
+/** Checks the fields together, for a budget of this period. `path` prefixes their names. */
 export function parseCalendar(
   fields: Fields,
   periodSeconds: number,
-  at = "",
+  path = "",
 ): Checked<BudgetCalendar> {
-  if (periodSeconds === perSession) return noCalendar(fields, at);
-  const rolling = parseRolling(fields["rolling"], periodSeconds, `${at}rolling`);
+  if (periodSeconds === perSession) return noCalendar(fields, path);
+  const rolling = parseRolling(fields["rolling"], periodSeconds, `${path}rolling`);
   if (!rolling.ok) return rolling;
   const isRolling = rolling.value.rolling === true;
   const clash = (field: string, why: string): Checked<never> =>
-    bad(`${at}${field} can't be combined with rolling: ${why}`, `${at}${field}`);
+    bad(`${path}${field} can't be combined with rolling: ${why}`, `${path}${field}`);
   const { time_zone: zone, anchor_day: day, rollover: share } = fields;
   let calendar: BudgetCalendar = rolling.value;
   if (!isAbsent(zone)) {
-    const param = `${at}time_zone`;
+    const param = `${path}time_zone`;
     const timeZone = parseTimeZone(zone, param);
     if (!timeZone.ok) return timeZone;
     if (isRolling) return clash("time_zone", "a rolling period begins at no time of the day");
@@ -77,7 +77,7 @@ export function parseCalendar(
     calendar = { ...calendar, timeZone: timeZone.value };
   }
   if (!isAbsent(day)) {
-    const param = `${at}anchor_day`;
+    const param = `${path}anchor_day`;
     if (!isCount(day, 1) || day > 31)
       return bad(
         `${param} must be a day of the month from 1 to 31, not ${show(day)}${numberAdvice(day)}`,
@@ -92,7 +92,7 @@ export function parseCalendar(
     calendar = { ...calendar, anchorDay: day };
   }
   if (!isAbsent(share)) {
-    const param = `${at}rollover`;
+    const param = `${path}rollover`;
     if (typeof share !== "number" || !(share >= 0 && share <= 1))
       return bad(
         `${param} must be a share from 0 to 1, such as 0.5, not ${show(share)}${numberAdvice(share)}`,
@@ -105,16 +105,16 @@ export function parseCalendar(
   return good(calendar);
 }
 
-function noCalendar(fields: Fields, at: string): Checked<BudgetCalendar> {
+function noCalendar(fields: Fields, path: string): Checked<BudgetCalendar> {
   const none: Fields = { rolling: false, rollover: 0 };
-  const given = calendarFields.find(
+  const unexpected = calendarFields.find(
     (name) => !isAbsent(fields[name]) && fields[name] !== none[name],
   );
-  return given === undefined
+  return unexpected === undefined
     ? good({})
     : bad(
-        `${at}${given} can't be combined with the period session: what a session has spent counts for ${sessionSeconds / dailySeconds} days`,
-        `${at}${given}`,
+        `${path}${unexpected} can't be combined with the period session: what a session has spent counts for ${sessionSeconds / dailySeconds} days`,
+        `${path}${unexpected}`,
       );
 }
 

@@ -102,24 +102,27 @@ function parseChildren(
   const parsed: [string, ChildShare][] = [];
   let floors = 0;
   for (const [name, share] of entries) {
-    const at = `${param}.${name}`;
+    const path = `${param}.${name}`;
     if (!isSegment(name))
       return bad(
         `${param} must name children by one segment of a path, such as app, not ${show(name)}`,
         param,
       );
     if (!isObject(share))
-      return bad(`${at} must be a mapping of weight, floor and priority, not ${show(share)}`, at);
+      return bad(
+        `${path} must be a mapping of weight, floor and priority, not ${show(share)}`,
+        path,
+      );
     const fields = ["weight", "floor", "priority"] as const;
     const unknown = Object.keys(share).find(
       (field) => !fields.some((candidate) => candidate === field),
     );
     if (unknown !== undefined)
       return bad(
-        `unknown field ${at}.${unknown}: expected ${fields.join(", ")}`,
-        `${at}.${unknown}`,
+        `unknown field ${path}.${unknown}: expected ${fields.join(", ")}`,
+        `${path}.${unknown}`,
       );
-    const numbers = numbersIn(share, fields, at);
+    const numbers = numbersIn(share, fields, path);
     if (!numbers.ok) return numbers;
     floors += numbers.value.floor ?? 0;
     parsed.push([name, numbers.value]);
@@ -179,7 +182,7 @@ export function isSameShares(a: Shareable, b: Shareable): boolean {
 }
 
 /** Stands for `default_weight` and `min_share` in texts. */
-const others = "*";
+const otherChildren = "*";
 const equalText = "equal";
 
 /**
@@ -212,7 +215,7 @@ export function sharesOfText(raw: unknown): unknown {
       if (field === undefined || value === undefined) return raw;
       fields[field] = Number(value);
     }
-    if (name !== others) children.push([name, fields]);
+    if (name !== otherChildren) children.push([name, fields]);
     else
       for (const [field, value] of Object.entries(fields))
         shares[field === "weight" ? "default_weight" : field] = value;
@@ -227,7 +230,8 @@ export function sharesOfText(raw: unknown): unknown {
 export function textOfShares(shares: ChildShares): string {
   const { default_weight: weight, min_share: minShare, children = {} } = shares;
   const names = Object.keys(children);
-  if (names.some((name) => name.includes(";") || name === others)) return JSON.stringify(shares);
+  if (names.some((name) => name.includes(";") || name === otherChildren))
+    return JSON.stringify(shares);
   const pairs = (fields: ChildShare & Pick<ChildShares, "min_share">): string =>
     Object.entries(fields)
       .flatMap(([field, value]) => (value === undefined ? [] : [`${field}=${value}`]))
@@ -239,7 +243,7 @@ export function textOfShares(shares: ChildShares): string {
     ...(weight === undefined ? {} : { weight }),
     ...(minShare === undefined ? {} : { min_share: minShare }),
   });
-  if (rest !== "") entries.push(`${others}: ${rest}`);
+  if (rest !== "") entries.push(`${otherChildren}: ${rest}`);
   return entries.length === 0 ? equalText : entries.join("; ");
 }
 
@@ -248,7 +252,7 @@ export function shareOfChild(
   { default_weight: defaultWeight = 1, children }: ChildShares,
   name: string,
 ): Required<ChildShare> {
-  const own = children !== undefined && Object.hasOwn(children, name) ? children[name]! : {};
-  const { weight = defaultWeight, floor = 0, priority = 0 } = own;
+  const declared = children !== undefined && Object.hasOwn(children, name) ? children[name]! : {};
+  const { weight = defaultWeight, floor = 0, priority = 0 } = declared;
   return { weight, floor, priority };
 }

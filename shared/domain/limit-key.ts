@@ -64,33 +64,33 @@ export function namedPeriod<S extends string>(
 }
 
 /**
- * Exactly one of `period` (a name, or a number of seconds as text) and `period_seconds`. `at`
+ * Exactly one of `period` (a name, or a number of seconds as text) and `period_seconds`. `path`
  * prefixes the field names in messages (`limit_key.`, or empty).
  */
 export function parsePeriod<S extends string>(
   grammar: KeyGrammar<S>,
   { period = null, period_seconds: seconds = null }: Fields,
-  at: string,
+  path: string,
 ): Checked<number> {
   if (period !== null && seconds !== null)
     return bad(
-      `${at}period and ${at}period_seconds exclude each other: give exactly one`,
-      `${at}period`,
+      `${path}period and ${path}period_seconds exclude each other: give exactly one`,
+      `${path}period`,
     );
   if (period === null && seconds === null)
-    return bad(`${at}period or ${at}period_seconds is required`, `${at}period`);
-  if (period === null) return checkSeconds(grammar, seconds, `${at}period_seconds`);
+    return bad(`${path}period or ${path}period_seconds is required`, `${path}period`);
+  if (period === null) return checkSeconds(grammar, seconds, `${path}period_seconds`);
   const byName = typeof period === "string" ? namedPeriod(grammar, period) : undefined;
   if (byName !== undefined) return good(byName);
   if (typeof period === "string" && /^\d{1,12}$/.test(period.trim()))
-    return checkSeconds(grammar, Number(period), `${at}period`);
+    return checkSeconds(grammar, Number(period), `${path}period`);
   const expected = `${grammar.periodsExpected} or a number of seconds`;
   const hint =
     typeof period === "number"
-      ? `: give a number as ${at}period_seconds`
-      : periodAdvice(period, `${at}period_seconds`) ||
+      ? `: give a number as ${path}period_seconds`
+      : periodAdvice(period, `${path}period_seconds`) ||
         didYouMean(String(period), grammar.periodsExpected.split(", "));
-  return bad(`${at}period must be ${expected}, not ${show(period)}${hint}`, `${at}period`);
+  return bad(`${path}period must be ${expected}, not ${show(period)}${hint}`, `${path}period`);
 }
 
 function checkSeconds<S extends string>(
@@ -172,8 +172,8 @@ function parsePeriodField<S extends string>(
 }
 
 /** In rules and budgets null counts as absent: clients write it for a field without a value. */
-function withoutNulls(body: unknown, fieldNames: readonly string[], at = ""): Checked<Fields> {
-  return asObject(body, fieldNames, { at, nullable: fieldNames });
+function withoutNulls(body: unknown, fieldNames: readonly string[], path = ""): Checked<Fields> {
+  return asObject(body, fieldNames, { prefix: path, nullable: fieldNames });
 }
 
 /** The key of a body with this period. */
@@ -222,7 +222,9 @@ export function periodProblem<S extends string>(
   periodSeconds: number,
 ): string | null {
   if (scope === "user_path" || !pathPeriods.includes(periodSeconds)) return null;
-  const name = Object.keys(periodNames).find((known) => periodNames[known] === periodSeconds);
+  const name = Object.keys(periodNames).find(
+    (candidate) => periodNames[candidate] === periodSeconds,
+  );
   return `period ${name ?? periodSeconds} is for user-path ${plural} only`;
 }
 
@@ -247,7 +249,7 @@ export function modeField({ mode }: ModeField): { readonly mode?: "shadow" } {
 export function parseKey<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
-  others: readonly string[] = [],
+  furtherFields: readonly string[] = [],
 ): Checked<LimitKey<S>> {
   const { periodField, keyFields, listedFields } = grammar;
   const fields = withoutNulls(body, [
@@ -257,7 +259,7 @@ export function parseKey<S extends string>(
     ...keyFields,
     ...listedFields,
     periodField,
-    ...others,
+    ...furtherFields,
   ]);
   return fields.ok ? keyOf(grammar, fields.value, parsePeriodField(grammar, fields.value)) : fields;
 }

@@ -66,9 +66,9 @@ function parsePatterns(raw: unknown, param: string): Checked<LimitedModels | und
   const patterns = new Set<string>();
   for (const [i, item] of (raw as unknown[]).entries()) {
     const pattern = typeof item === "string" ? item.trim().toLowerCase() : "";
-    const at = `${param}[${i}]`;
+    const path = `${param}[${i}]`;
     if (pattern.includes(",") || !isModelPattern(isExcluding(pattern) ? pattern.slice(1) : pattern))
-      return bad(`${at} must be ${expected}, not ${show(item)}`, at);
+      return bad(`${path} must be ${expected}, not ${show(item)}`, path);
     patterns.add(pattern);
   }
   const toolEntries = [...patterns].filter(isToolPattern);

@@ -193,9 +193,13 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
   if (!expiresAtMs.ok) return expiresAtMs;
   const role = parseRole(fields.value["role"]);
   if (!role.ok) return role;
-  const unfit = models.value !== null ? "models" : labels.value.length > 0 ? "labels" : null;
-  if (role.value !== null && unfit !== null)
-    return bad(`${unfit} can't be combined with role: a key with a role calls no model`, unfit);
+  const fieldOfOtherKeys =
+    models.value !== null ? "models" : labels.value.length > 0 ? "labels" : null;
+  if (role.value !== null && fieldOfOtherKeys !== null)
+    return bad(
+      `${fieldOfOtherKeys} can't be combined with role: a key with a role calls no model`,
+      fieldOfOtherKeys,
+    );
   return {
     ok: true,
     value: {

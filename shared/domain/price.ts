@@ -143,7 +143,7 @@ function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
   const orNull = (rate: number | null, kind: FactorKind): number | null =>
     rate === null ? null : times(rate, kind);
   // Without a rate of its own a kind has the input's rate; here it needs one, for its own factor.
-  const own = (kind: "cachedInput" | "cacheWrite"): number | null =>
+  const rateOf = (kind: "cachedInput" | "cacheWrite"): number | null =>
     (factors[kind] ?? 1000) === (factors.input ?? 1000)
       ? rates[kind]
       : (rates[kind] ?? rates.input);
@@ -155,8 +155,8 @@ function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
   return {
     input: orNull(rates.input, "input"),
     output: orNull(rates.output, "output"),
-    cachedInput: orNull(own("cachedInput"), "cachedInput"),
-    cacheWrite: orNull(own("cacheWrite"), "cacheWrite"),
+    cachedInput: orNull(rateOf("cachedInput"), "cachedInput"),
+    cacheWrite: orNull(rateOf("cacheWrite"), "cacheWrite"),
     kinds,
   };
 }
@@ -204,8 +204,8 @@ export function scaledPrice(price: Price, factor: number): Price {
 
 /** The rate of a kind of tokens: its own, else the rate of the tokens that include it. */
 export function kindRate(rates: TokenRates, kind: TokenKind): number | null {
-  const own = rates.kinds?.[kind];
-  if (own !== undefined) return own;
+  const ownRate = rates.kinds?.[kind];
+  if (ownRate !== undefined) return ownRate;
   switch (kind) {
     case "cacheWrite1h":
     case "cacheWrite12h":

@@ -30,7 +30,7 @@ const timeOfDay = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
 export function parseWhen(raw: unknown, param: string): Checked<RuleHours | undefined> {
   if (isAbsent(raw)) return good(undefined);
   const fieldNames = ["days", "from", "to", "time_zone"];
-  const fields = asObject(raw, fieldNames, { at: `${param}.`, nullable: fieldNames.slice(1) });
+  const fields = asObject(raw, fieldNames, { prefix: `${param}.`, nullable: fieldNames.slice(1) });
   if (!fields.ok)
     return typeof raw === "object" && !Array.isArray(raw)
       ? fields

@@ -228,18 +228,18 @@ interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable, Shareable, Loop
 export function parseCaps(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
-  at = "",
+  path = "",
 ): Checked<ParsedCaps> {
   const isBan = fields["max_requests"] === 0 && isForSomeModels(fields["models"]);
-  const requests = isBan ? good(0) : checkCap(fields["max_requests"], `${at}max_requests`);
+  const requests = isBan ? good(0) : checkCap(fields["max_requests"], `${path}max_requests`);
   if (!requests.ok) return requests;
-  const tokens = checkCap(fields["max_tokens"], `${at}max_tokens`);
+  const tokens = checkCap(fields["max_tokens"], `${path}max_tokens`);
   if (!tokens.ok) return tokens;
   const maxRequests = requests.value;
   const maxTokens = tokens.value;
-  const others = parseMeasures(fields, maxTokens !== null, at);
-  if (!others.ok) return others;
-  const { measureCaps = {} } = others.value;
+  const measured = parseMeasures(fields, maxTokens !== null, path);
+  if (!measured.ok) return measured;
+  const { measureCaps = {} } = measured.value;
   const overTime = [
     ...(maxTokens === null ? [] : ["max_tokens"]),
     ...measures.flatMap((measure) =>
@@ -247,63 +247,63 @@ export function parseCaps(
     ),
   ];
   const [first] = overTime;
-  const loops = parseLoops(fields["loops"], `${at}loops`);
+  const loops = parseLoops(fields["loops"], `${path}loops`);
   if (!loops.ok) return loops;
   const isOnBatches = measureCaps.enqueued_tokens !== undefined;
   const isOnLoops = loops.value.loops !== undefined;
   if (isOnBatches) {
     const problem = enqueuedProblem(fields, periodSeconds, maxRequests !== null);
     if (problem !== null)
-      return bad(`${at}max_enqueued_tokens ${problem}`, `${at}max_enqueued_tokens`);
+      return bad(`${path}max_enqueued_tokens ${problem}`, `${path}max_enqueued_tokens`);
   }
   if (isOnLoops) {
     const problem = loopsProblem(fields, periodSeconds, maxRequests !== null);
-    if (problem !== null) return bad(`${at}loops ${problem}`, `${at}loops`);
+    if (problem !== null) return bad(`${path}loops ${problem}`, `${path}loops`);
   }
   if (isBan && first !== undefined)
     return bad(
-      `${at}${first} can't be combined with max_requests 0, which allows no request`,
-      `${at}${first}`,
+      `${path}${first} can't be combined with max_requests 0, which allows no request`,
+      `${path}${first}`,
     );
   if (periodSeconds === 0) {
     if (first !== undefined)
-      return bad(`${at}${first} can't be combined with the period concurrent`, `${at}${first}`);
+      return bad(`${path}${first} can't be combined with the period concurrent`, `${path}${first}`);
     if (maxRequests === null && !isOnBatches && !isOnLoops)
       return bad(
-        `${at}max_requests is required for the period concurrent, or max_enqueued_tokens or loops`,
-        `${at}max_requests`,
+        `${path}max_requests is required for the period concurrent, or max_enqueued_tokens or loops`,
+        `${path}max_requests`,
       );
   } else if (maxRequests === null && first === undefined) {
     return bad(
-      `${at}max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens, max_cost or max_tool_calls`,
-      `${at}max_requests`,
+      `${path}max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens, max_cost or max_tool_calls`,
+      `${path}max_requests`,
     );
   }
-  const exhausted = parseOnExhausted(fields["on_exhausted"], `${at}on_exhausted`);
+  const exhausted = parseOnExhausted(fields["on_exhausted"], `${path}on_exhausted`);
   if (!exhausted.ok) return exhausted;
   if (isBan && exhausted.value.onExhausted !== undefined)
     return bad(
-      `${at}on_exhausted can't be combined with max_requests 0, which allows no request`,
-      `${at}on_exhausted`,
+      `${path}on_exhausted can't be combined with max_requests 0, which allows no request`,
+      `${path}on_exhausted`,
     );
-  const hold = checkHold(fields["hold"], exhausted.value, `${at}hold`);
+  const hold = checkHold(fields["hold"], exhausted.value, `${path}hold`);
   if (!hold.ok) return hold;
   if (hold.value.hold === "hard" && !hasHeldCap({ maxTokens, measureCaps }))
     return bad(
-      `${at}hold hard needs ${at}max_tokens, ${at}max_input_tokens, ${at}max_output_tokens or ${at}max_cost`,
-      `${at}hold`,
+      `${path}hold hard needs ${path}max_tokens, ${path}max_input_tokens, ${path}max_output_tokens or ${path}max_cost`,
+      `${path}hold`,
     );
-  const shares = parseShares(fields["shares"], `${at}shares`);
+  const shares = parseShares(fields["shares"], `${path}shares`);
   if (!shares.ok) return shares;
   if (isBan && shares.value.childShares !== undefined)
     return bad(
-      `${at}shares can't be combined with max_requests 0, which allows no request`,
-      `${at}shares`,
+      `${path}shares can't be combined with max_requests 0, which allows no request`,
+      `${path}shares`,
     );
   return good({
     maxRequests,
     maxTokens,
-    ...others.value,
+    ...measured.value,
     ...exhausted.value,
     ...hold.value,
     ...shares.value,
@@ -384,28 +384,28 @@ export function checkMeasure(
 function parseMeasures(
   fields: Readonly<Record<string, unknown>>,
   hasMaxTokens: boolean,
-  at: string,
+  path: string,
 ): Checked<MeasureCaps> {
   const caps: Partial<Record<CappedMeasure, number>> = {};
   for (const measure of cappedMeasures) {
     const param = `max_${measure}`;
-    const cap = checkMeasure(measure, fields[param], `${at}${param}`);
+    const cap = checkMeasure(measure, fields[param], `${path}${param}`);
     if (!cap.ok) return cap;
     if (cap.value !== null) caps[measure] = cap.value;
   }
   if (caps.tool_calls !== undefined && !isForTools(fields["models"]))
     return bad(
-      `${at}max_tool_calls needs ${at}models that name tools, such as tool:web_search or tool:*`,
-      `${at}max_tool_calls`,
+      `${path}max_tool_calls needs ${path}models that name tools, such as tool:web_search or tool:*`,
+      `${path}max_tool_calls`,
     );
-  const weights = parseTokenWeights(fields["token_weights"], `${at}token_weights`);
+  const weights = parseTokenWeights(fields["token_weights"], `${path}token_weights`);
   if (!weights.ok) return weights;
   const hasTokens =
     hasMaxTokens || caps.input_tokens !== undefined || caps.output_tokens !== undefined;
   if (weights.value !== undefined && !hasTokens)
     return bad(
-      `${at}token_weights needs ${at}max_tokens, ${at}max_input_tokens or ${at}max_output_tokens`,
-      `${at}token_weights`,
+      `${path}token_weights needs ${path}max_tokens, ${path}max_input_tokens or ${path}max_output_tokens`,
+      `${path}token_weights`,
     );
   return good({
     ...(Object.keys(caps).length === 0 ? {} : { measureCaps: caps }),
@@ -510,9 +510,9 @@ function isForSomeModels(raw: unknown): boolean {
 }
 
 /** Checks `host_only`, which defaults to false. */
-function checkHostOnly(value: unknown, at: string): Checked<{ readonly hostOnly?: true }> {
+function checkHostOnly(value: unknown, path: string): Checked<{ readonly hostOnly?: true }> {
   if (value === true) return good({ hostOnly: true });
-  const param = `${at}host_only`;
+  const param = `${path}host_only`;
   return isAbsent(value) || value === false
     ? good({})
     : bad(`${param} must be true or false, not ${show(value)}`, param);
@@ -522,9 +522,9 @@ function checkHostOnly(value: unknown, at: string): Checked<{ readonly hostOnly?
 export function parseRuleValues(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
-  at = "",
+  path = "",
 ): Checked<ParsedCaps & { hostOnly?: true }> {
-  const caps = parseCaps(fields, periodSeconds, at);
+  const caps = parseCaps(fields, periodSeconds, path);
   if (!caps.ok) return caps;
   const acting = {
     on_exhausted: caps.value.onExhausted,
@@ -534,10 +534,10 @@ export function parseRuleValues(
   const [field] = Object.entries(acting).find(([, value]) => value !== undefined) ?? [];
   if (fields["mode"] === "shadow" && field !== undefined)
     return bad(
-      `${at}${field} can't be combined with the mode shadow, which refuses nothing`,
-      `${at}${field}`,
+      `${path}${field} can't be combined with the mode shadow, which refuses nothing`,
+      `${path}${field}`,
     );
-  const hostOnly = checkHostOnly(fields["host_only"], at);
+  const hostOnly = checkHostOnly(fields["host_only"], path);
   return hostOnly.ok ? good({ ...caps.value, ...hostOnly.value }) : hostOnly;
 }
 

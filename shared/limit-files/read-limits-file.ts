@@ -88,7 +88,7 @@ export function readLimitsFile({ file, text, env }: Source): ReadLimitsFile {
     const entries = readLimitLists(section, lists, Object.keys(form.fields), problems);
     return {
       limits: readFileLimits(form, entries, entitled, problems),
-      at: entries.flatMap(({ limits }) => limits.map(({ at }) => at)),
+      at: entries.flatMap(({ limits }) => limits.map(({ path }) => path)),
     };
   };
   const rules = readSection(ruleSection, ruleForm);
@@ -163,28 +163,28 @@ function readEntries<D>(
   }
   const byName = new Map<string, { readonly entry: D; readonly at: string }>();
   for (const [i, raw] of (list as unknown[]).entries()) {
-    const at = `${name}[${i}]`;
+    const path = `${name}[${i}]`;
     const before = problems.length;
-    const entry = readMapping(raw, at, fields, problems);
+    const entry = readMapping(raw, path, fields, problems);
     if (entry === null || problems.length > before) continue;
     const parsed = parse(entry);
     if (!parsed.ok) {
-      problems.push(placedAt(at, entry, parsed.failure));
+      problems.push(placedAt(path, entry, parsed.failure));
       continue;
     }
     const id = idOf(parsed.value);
     const first = byName.get(id);
-    if (first === undefined) byName.set(id, { entry: parsed.value, at });
-    else problems.push(`${at} says the same as ${first.at}: keep one of them`);
+    if (first === undefined) byName.set(id, { entry: parsed.value, at: path });
+    else problems.push(`${path} says the same as ${first.at}: keep one of them`);
   }
   return [...byName.values()].map(({ entry }) => entry);
 }
 
 /** The problem with an entry, which begins with the place in the file. */
-function placedAt(at: string, entry: Mapping, { message, param }: Failure): string {
+function placedAt(path: string, entry: Mapping, { message, param }: Failure): string {
   const field = /^\w+/.exec(param ?? "")?.[0];
-  if (field === undefined || !Object.hasOwn(entry, field)) return `${at}: ${message}`;
-  return message.startsWith(field) ? `${at}.${message}` : `${at}.${field}: ${message}`;
+  if (field === undefined || !Object.hasOwn(entry, field)) return `${path}: ${message}`;
+  return message.startsWith(field) ? `${path}.${message}` : `${path}.${field}: ${message}`;
 }
 
 /**

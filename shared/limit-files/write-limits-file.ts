@@ -165,9 +165,9 @@ function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
     const entry = open.get(key);
     if (entry !== undefined && entry.length < limitsPerEntryMax) entry.push(limit);
     else {
-      const begun: [D, ...D[]] = [limit];
-      open.set(key, begun);
-      entries.push(begun);
+      const firstLimits: [D, ...D[]] = [limit];
+      open.set(key, firstLimits);
+      entries.push(firstLimits);
     }
   }
   return entries;

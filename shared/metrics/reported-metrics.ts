@@ -85,11 +85,11 @@ interface ParsedSeries {
 /** The valid series of a list. A set of labels may occur only once: the later ones are invalid. */
 function seriesIn(list: unknown, among: keyof ReportedMetrics): ParsedSeries {
   if (!Array.isArray(list)) return { fine: [], odd: 1 };
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   const fine = (list as unknown[]).filter((series): series is ReportedSeries => {
     if (!isReportedSeries(series, among)) return false;
-    const size = seen.size;
-    return seen.add(JSON.stringify([series[0], series[1]])).size > size;
+    const size = keys.size;
+    return keys.add(JSON.stringify([series[0], series[1]])).size > size;
   });
   return { fine, odd: list.length - fine.length };
 }

@@ -53,8 +53,8 @@ function writeOne(metric: Metric, { labels, values }: Series): string {
 
 function writeHistogram(metric: Metric, { labels, values }: Series, format: MetricsFormat): string {
   const { name, buckets } = metric;
-  const own = labelText(metric, labels);
-  const before = own === "" ? "" : `${own},`;
+  const labelsText = labelText(metric, labels);
+  const before = labelsText === "" ? "" : `${labelsText},`;
   let count = 0;
   let text = "";
   buckets.forEach((bound, i) => {
@@ -64,19 +64,19 @@ function writeHistogram(metric: Metric, { labels, values }: Series, format: Metr
   count += values[buckets.length]!;
   text += `${name}_bucket{${before}le="+Inf"} ${count}\n`;
   const sum = numberText(values[buckets.length + 1]!);
-  return `${text}${name}_sum${inBraces(own)} ${sum}\n${name}_count${inBraces(own)} ${count}\n`;
+  return `${text}${name}_sum${inBraces(labelsText)} ${sum}\n${name}_count${inBraces(labelsText)} ${count}\n`;
 }
 
 function writeSummary(metric: Metric, { labels, values }: Series, format: MetricsFormat): string {
   const { name, quantiles } = metric;
-  const own = labelText(metric, labels);
-  const before = own === "" ? "" : `${own},`;
+  const labelsText = labelText(metric, labels);
+  const before = labelsText === "" ? "" : `${labelsText},`;
   const lines = quantiles.map((quantile, i) => {
-    const at = `${before}quantile="${boundText(quantile, format)}"`;
-    return `${name}{${at}} ${numberText(values[i]!)}\n`;
+    const quantileLabel = `${before}quantile="${boundText(quantile, format)}"`;
+    return `${name}{${quantileLabel}} ${numberText(values[i]!)}\n`;
   });
   const [sum = 0, count = 0] = values.subarray(quantiles.length);
-  return `${lines.join("")}${name}_sum${inBraces(own)} ${numberText(sum)}\n${name}_count${inBraces(own)} ${count}\n`;
+  return `${lines.join("")}${name}_sum${inBraces(labelsText)} ${numberText(sum)}\n${name}_count${inBraces(labelsText)} ${count}\n`;
 }
 
 function labelText({ labels: names }: Metric, labels: readonly string[]): string {

@@ -85,7 +85,7 @@ export interface FrameReader {
 
 /** A reader that buffers only the last, incomplete frame, at most `frameBytesMax`. */
 export function createFrameReader(frameBytesMax: number): FrameReader {
-  const held = new ByteBuffer();
+  const incomplete = new ByteBuffer();
   let neededBytes = lengthBytes;
   let ok = true;
   const broken = (): false => {
@@ -95,27 +95,27 @@ export function createFrameReader(frameBytesMax: number): FrameReader {
   return {
     feed(chunk, onFrame) {
       if (!ok) return false;
-      if (held.length > 0) {
-        held.append(chunk);
-        if (held.length < neededBytes) return true;
-        chunk = held.take();
+      if (incomplete.length > 0) {
+        incomplete.append(chunk);
+        if (incomplete.length < neededBytes) return true;
+        chunk = incomplete.take();
       }
-      let at = 0;
+      let position = 0;
       neededBytes = lengthBytes;
-      while (chunk.length - at >= lengthBytes) {
-        const length = chunk.readUInt32BE(at);
+      while (chunk.length - position >= lengthBytes) {
+        const length = chunk.readUInt32BE(position);
         if (length === 0 || length > frameBytesMax) return broken();
-        if (chunk.length - at - lengthBytes < length) {
+        if (chunk.length - position - lengthBytes < length) {
           neededBytes = lengthBytes + length;
           break;
         }
-        const start = at + lengthBytes;
+        const start = position + lengthBytes;
         const frame = decodeFrame(chunk, start, start + length);
         if (frame === undefined) return broken();
-        at = start + length;
+        position = start + length;
         onFrame(frame);
       }
-      if (at < chunk.length) held.append(chunk, at);
+      if (position < chunk.length) incomplete.append(chunk, position);
       return true;
     },
   };

@@ -77,8 +77,8 @@ const headers: Kind<SuccessHeaders | null> = {
       tokens?.resetSeconds ?? 0,
     ];
     if (byMeasure === undefined) return counts;
-    for (const [measure, left] of Object.entries(byMeasure))
-      counts.push([measure, left.limit, left.remaining, left.resetSeconds]);
+    for (const [measure, remaining] of Object.entries(byMeasure))
+      counts.push([measure, remaining.limit, remaining.remaining, remaining.resetSeconds]);
     return counts;
   },
 };

@@ -151,7 +151,7 @@ export function isSparse(value: unknown): value is SparseCounts {
     Array.isArray(value) &&
     value.length % 2 === 0 &&
     value.length <= bucketsMax * 2 &&
-    value.every((count, at) => isCount(count) && (at % 2 === 1 || count < bucketsMax))
+    value.every((count, index) => isCount(count) && (index % 2 === 1 || count < bucketsMax))
   );
 }
 

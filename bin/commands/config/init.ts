@@ -74,7 +74,7 @@ function askProviders(ask: Ask, detected: readonly Preset[]): Promise<readonly P
     const chosen = answers.map((name) =>
       presets.find((preset) => preset.name === name.toLowerCase()),
     );
-    const unknown = answers.find((_, at) => chosen[at] === undefined);
+    const unknown = answers.find((_, index) => chosen[index] === undefined);
     if (unknown !== undefined)
       return bad(
         `${JSON.stringify(unknown)} is no provider that Sluice knows by name${nameHint(unknown, presetNames)}`,

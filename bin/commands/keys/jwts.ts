@@ -136,8 +136,8 @@ const columns: readonly Column<DeniedJwt>[] = [
   { title: "CLAIM", align: "left", text: ({ jti }) => (typeof jti === "string" ? "jti" : "sub") },
   { title: "VALUE", align: "left", text: ({ jti, sub }) => text(jti ?? sub, "-") },
   { title: "ISSUER", align: "left", text: ({ issuer }) => text(issuer, "(any)") },
-  { title: "DENIED", align: "left", text: ({ denied_at: at }) => text(at, "-") },
-  { title: "UNTIL", align: "left", text: ({ expires_at: at }) => text(at, "forever") },
+  { title: "DENIED", align: "left", text: ({ denied_at: time }) => text(time, "-") },
+  { title: "UNTIL", align: "left", text: ({ expires_at: time }) => text(time, "forever") },
 ];
 
 /** The table of `jwts list`; one sentence when there is nothing to show. */

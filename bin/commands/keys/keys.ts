@@ -252,15 +252,15 @@ async function showKey(session: Session, id: string, flags: CommandFlags): Promi
   const keys = await withDaemon(session, flags, (client) => listKeys(client));
   // The list has no hashes, but the beginning of each key.
   const redacted = redactKey(id);
-  const [key, ...others] = keys.filter((candidate) =>
+  const [key, ...ambiguous] = keys.filter((candidate) =>
     isId ? candidate["id"] === id : candidate["redacted_value"] === redacted,
   );
   if (key === undefined) {
     const message = isId ? `no key ${id} is known` : `no key that begins with ${redacted} is known`;
     throw refusal({ ...plainFailure(404, "not_found_error", message), param: "id" });
   }
-  if (others.length > 0) {
-    const ids = [key, ...others].map((match) => String(match["id"])).join(", ");
+  if (ambiguous.length > 0) {
+    const ids = [key, ...ambiguous].map((match) => String(match["id"])).join(", ");
     throw usageFailure([
       { message: `${ids} begin with ${redacted}: give the id of one`, param: "id" },
     ]);

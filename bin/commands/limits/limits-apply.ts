@@ -130,13 +130,13 @@ function entryFailure(
 ): CommandFailure {
   const [entry, section, index] =
     /^(rate_limits|budgets|keys|denied_jwts)\[(\d+)\]/.exec(failed.param ?? "") ?? [];
-  const at =
+  const path =
     section === "rate_limits" || section === "budgets"
       ? (section === "budgets" ? budgetAt : ruleAt)[Number(index)]
       : entry;
-  if (entry === undefined || at === undefined) return refusal(failed);
+  if (entry === undefined || path === undefined) return refusal(failed);
   const problem = failed.message.replace(`${entry}: `, "");
-  const lines = problemsOfFile(name, text, [`${at}: ${problem}`]).map(problemLine);
+  const lines = problemsOfFile(name, text, [`${path}: ${problem}`]).map(problemLine);
   return new CommandFailure({
     exitCode: exitCodes.failed,
     lines: [...lines, nothingChanged],

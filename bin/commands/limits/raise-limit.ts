@@ -98,6 +98,8 @@ function raisedOn<S extends string>(
 ): LimitList {
   const on = (name: string): LimitList =>
     limitsOn(list, { scope, subject: effectiveSubject(scope, name) });
-  const own = on(subject.trim());
-  return own.items.length > 0 ? own : on(subject.trim().replace(/\/[^/]*$/, "") || "/");
+  const subjectLimits = on(subject.trim());
+  return subjectLimits.items.length > 0
+    ? subjectLimits
+    : on(subject.trim().replace(/\/[^/]*$/, "") || "/");
 }

@@ -82,8 +82,8 @@ export async function showLimits<S extends string>(
   const renderList = async (client: AdminClient): Promise<string> => {
     const all = filterLimits(await listLimits(client, kind, byUse), filter);
     const path = filter.caller ?? filter.path;
-    const own = path === null ? all : await onPath(client, kind, all, path);
-    const list = children === 0 ? own : await withChildren(client, kind, own, children);
+    const onThePath = path === null ? all : await onPath(client, kind, all, path);
+    const list = children === 0 ? onThePath : await withChildren(client, kind, onThePath, children);
     if (flags.json === true) return listBody(list, kind);
     return withNote(kind.render(list, tableView(session, flags)), list);
   };
@@ -188,12 +188,12 @@ async function childrenOf<S extends string>(
   // A query has the hours as one text.
   const hours = when === undefined ? {} : { when: textOfWhen(when as WhenField) };
   const answer = bodyOrThrow(await client.call(op, { ...keyOfItem(item), ...hours, ...query }));
-  const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
+  const { children = null, other_hosts: otherHosts } = isObject(answer) ? answer : {};
   if (!Array.isArray(children) || !children.every(isObject))
     throw unreadableAnswer(`children of ${flags.grammar.plural}`);
   return {
     children: children.map((child) => ({ ...item, ...child, template: subject })),
-    otherHosts: typeof others === "number" ? others : 0,
+    otherHosts: typeof otherHosts === "number" ? otherHosts : 0,
   };
 }
 

@@ -90,7 +90,7 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
     needsNext(items) {
       const all = items as readonly RefusalItem[];
       since ??= all[0]?.refused_at ?? "";
-      return all.every(({ refused_at: at }) => at >= since!);
+      return all.every(({ refused_at: time }) => time >= since!);
     },
   });
   return {

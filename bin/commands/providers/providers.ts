@@ -76,9 +76,11 @@ async function showTraffic(session: Session, flags: TrafficFlags): Promise<void>
   const circuits = open.open_targets ?? [];
   if (report.targets.length === 0) return terminal.out("no requests to providers");
   terminal.out(renderTable(trafficColumns(circuits), report.targets, tableView(session, flags)));
-  const own = report.own_ms ?? null;
-  if (own !== null)
-    terminal.out(`Sluice itself: ${own.p50} / ${own.p95} ms (p50 / p95) before a request is sent`);
+  const ownMs = report.own_ms ?? null;
+  if (ownMs !== null)
+    terminal.out(
+      `Sluice itself: ${ownMs.p50} / ${ownMs.p95} ms (p50 / p95) before a request is sent`,
+    );
 }
 
 /** `circuits`: a sentence for each target whose circuit is open. */

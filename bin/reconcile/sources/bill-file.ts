@@ -69,13 +69,13 @@ function tableOf(text: string): Table {
   const content = text.replace(/^\uFEFF/, "");
   if (content.trim() === "") throw new BillError("the bill is empty: it has no header");
   if (!/^\s*[{[]/.test(content)) return csvTable(content);
-  const whole = parseJson(content);
-  const lines = Array.isArray(whole)
-    ? whole.map((fields, at) => lineOf(fields, `item ${at + 1}`))
+  const parsed = parseJson(content);
+  const lines = Array.isArray(parsed)
+    ? parsed.map((fields, index) => lineOf(fields, `item ${index + 1}`))
     : content
         .split("\n")
-        .flatMap((line, at) =>
-          line.trim() === "" ? [] : [lineOf(parseJson(line), `line ${at + 1}`)],
+        .flatMap((line, index) =>
+          line.trim() === "" ? [] : [lineOf(parseJson(line), `line ${index + 1}`)],
         );
   return { names: [], lines };
 }
@@ -91,7 +91,7 @@ function csvTable(text: string): Table {
   const [header, ...rows] = csvRows(text, separator);
   if (header === undefined) throw new BillError("the bill is empty: it has no header");
   const names = header.cells.map((name) => name.trim().toLowerCase());
-  const twice = names.find((name, at) => name !== "" && names.indexOf(name) !== at);
+  const twice = names.find((name, index) => name !== "" && names.indexOf(name) !== index);
   if (twice !== undefined) throw new BillError(`the bill has two columns ${twice}`);
   const lines = rows.map(({ cells, line }) => {
     if (cells.length !== names.length)
@@ -100,7 +100,7 @@ function csvTable(text: string): Table {
       );
     return {
       where: `line ${line}`,
-      fields: Object.fromEntries(names.map((name, at) => [name, cells[at]])),
+      fields: Object.fromEntries(names.map((name, index) => [name, cells[index]])),
     };
   });
   return { names, lines };
@@ -110,8 +110,8 @@ function csvTable(text: string): Table {
 function separatorOf(text: string): string {
   const header = /^[^\r\n]*/.exec(text)![0];
   const count = (separator: string): number => header.split(separator).length;
-  return [",", ";", "\t"].reduce((most, separator) =>
-    count(separator) > count(most) ? separator : most,
+  return [",", ";", "\t"].reduce((best, separator) =>
+    count(separator) > count(best) ? separator : best,
   );
 }
 
@@ -138,12 +138,12 @@ function csvRows(
     cells = [];
     began = line;
   };
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]!;
+  for (let position = 0; position < text.length; position++) {
+    const char = text[position]!;
     if (char === "\n") line++;
     if (isQuoted) {
       if (char !== '"') cell += char;
-      else if (text[at + 1] === '"') cell += text[++at]!;
+      else if (text[position + 1] === '"') cell += text[++position]!;
       else {
         isQuoted = false;
         wasQuoted = true;
@@ -179,7 +179,7 @@ const bigQuerySeparates: ReadonlySet<Kind> = new Set(
 function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
   const rows: BillRow[] = [];
   let decimals = 6;
-  let others = 0;
+  let otherServices = 0;
   for (const { where, fields } of lines) {
     const day = dayIn(fieldOf(fields, "usage_start_time"), `usage_start_time, ${where}`);
     const project = trimmedOrNull(fieldOf(fields, "project.id"));
@@ -189,7 +189,7 @@ function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
     if (sku === null) throw new BillError(`${where} of the bill has no sku.description`);
     const service = trimmedOrNull(fieldOf(fields, "service.description"));
     if (service !== null && !modelServices.test(service)) {
-      others++;
+      otherServices++;
       continue;
     }
     const cost = amountIn(fieldOf(fields, "cost"), `cost, ${where}`);
@@ -208,7 +208,10 @@ function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
     for (const credit of creditsOf(fieldOf(fields, "credits"), where))
       rows.push({ ...place, model: meaning.model, item: "credit", quantity: null, amount: credit });
   }
-  const notes = others === 0 ? [] : [`lines of other services than models are left out: ${others}`];
+  const notes =
+    otherServices === 0
+      ? []
+      : [`lines of other services than models are left out: ${otherServices}`];
   return { rows, separates: bigQuerySeparates, decimals, notes };
 }
 

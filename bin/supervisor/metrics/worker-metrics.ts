@@ -60,14 +60,14 @@ export function workerMetrics({
   };
   const gatherAll = async (): Promise<ReportedMetrics> => {
     // A proxy that can't serve, as on a full disk, reports only its own metrics, under its name.
-    const own = served?.place ?? workerPlace(name, nowMs(), pid);
+    const ownPlace = served?.place ?? workerPlace(name, nowMs(), pid);
     const files = served === null ? [] : filesIn(directory);
     report.there(files);
-    const others = workerPlacesIn(files).filter(({ file }) => file !== own.file);
+    const otherPlaces = workerPlacesIn(files).filter(({ file }) => file !== ownPlace.file);
     const room = { bytes: answersBytesMax };
     const reported = await Promise.all(
-      [...labelsOf([own, ...others])].map(async ([place, label]) =>
-        labelled(await (place === own ? read?.() : metricsOf(place, room)), label),
+      [...labelsOf([ownPlace, ...otherPlaces])].map(async ([place, label]) =>
+        labelled(await (place === ownPlace ? read?.() : metricsOf(place, room)), label),
       ),
     );
     return {
@@ -146,7 +146,7 @@ interface Room {
 }
 
 /** Errors that mean that the proxy has ended. */
-const ends: ReadonlyMap<string, WorkerAnswer> = new Map([
+const answerOfError: ReadonlyMap<string, WorkerAnswer> = new Map([
   ["ECONNREFUSED", "no_listener"],
   // The proxy ended after the directory was read.
   ["ENOENT", "gone"],
@@ -162,7 +162,7 @@ function ask(path: string, answerMs: number, room: Room): Promise<WorkerAnswer> 
     const socket = connect(path);
     const timer = setTimeout(() => socket.destroy(), answerMs);
     socket.on("error", ({ code = "unknown" }: NodeJS.ErrnoException) =>
-      resolve(ends.get(code) ?? { code }),
+      resolve(answerOfError.get(code) ?? { code }),
     );
     socket.on("data", (piece) => {
       bytes += piece.length;

@@ -41,8 +41,8 @@ export function workerPlacesIn(files: readonly string[]): readonly WorkerPlace[]
 export function labelsOf(places: readonly WorkerPlace[]): ReadonlyMap<WorkerPlace, string> {
   const latest = new Map<string, WorkerPlace>();
   for (const place of places) {
-    const other = latest.get(place.name);
-    if (other === undefined || isLater(place, other)) latest.set(place.name, place);
+    const sameName = latest.get(place.name);
+    if (sameName === undefined || isLater(place, sameName)) latest.set(place.name, place);
   }
   return new Map(
     places.map((place) => {

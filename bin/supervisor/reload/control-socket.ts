@@ -23,8 +23,8 @@ export function controlSocketPath(daemonSocket: string, pid: number, env: Enviro
 }
 
 function directoriesOf(daemonSocket: string, env: Environment): readonly string[] {
-  const own = variable(env, "RUNTIME_DIRECTORY")?.split(":")[0];
-  return [...(own === undefined ? [] : [own]), dirname(daemonSocket)];
+  const runtimeDirectory = variable(env, "RUNTIME_DIRECTORY")?.split(":")[0];
+  return [...(runtimeDirectory === undefined ? [] : [runtimeDirectory]), dirname(daemonSocket)];
 }
 
 function stemOf(daemonSocket: string): string {

@@ -24,8 +24,8 @@ export function predecessorsVariable(
   before: readonly Predecessor[],
   pid: number,
 ): Readonly<Record<string, string>> {
-  const own = `${pid}.${processStat(pid)?.startTicks}`;
-  return { [variable]: [...before.filter(isRunning), own].join(" ") };
+  const self = `${pid}.${processStat(pid)?.startTicks}`;
+  return { [variable]: [...before.filter(isRunning), self].join(" ") };
 }
 
 /** Resolves when none of them runs, or after `msMax`. */

@@ -42,11 +42,11 @@ export function watchFile(path: string, onSettled: () => void): () => void {
   let timer: NodeJS.Timeout | null = null;
   let isOver = false;
   const poll = (): void => {
-    stat(path, { bigint: true }, (error, found) => {
+    stat(path, { bigint: true }, (error, stats) => {
       if (isOver) return;
       const state =
         error === null
-          ? [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ")
+          ? [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ")
           : null;
       if (file.look(state)) onSettled();
       timer = setTimeout(poll, pollMs).unref();

@@ -44,18 +44,18 @@ export class CursorFile {
 
   /** Resolves once it is on disk. Rejects with `SinkError`. */
   async keep(note: CursorNote): Promise<void> {
-    const fresh = `${this.#path}.new`;
+    const temporary = `${this.#path}.new`;
     try {
-      const file = await open(fresh, "w", 0o600);
+      const file = await open(temporary, "w", 0o600);
       try {
         await file.writeFile(`${JSON.stringify(note)}\n`);
         await file.sync();
       } finally {
         await file.close();
       }
-      await rename(fresh, this.#path);
+      await rename(temporary, this.#path);
     } catch (error) {
-      await rm(fresh, { force: true }).catch(() => {});
+      await rm(temporary, { force: true }).catch(() => {});
       throw fileFailure(this.#path, error as NodeJS.ErrnoException);
     }
   }

@@ -41,24 +41,24 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
     inode = stats.ino;
     bytes = stats.size;
   };
-  const keep = (at: string | null): Promise<void> =>
-    cursor.keep({ cursor: at, sending: null, output: { inode, bytes } });
+  const keep = (position: string | null): Promise<void> =>
+    cursor.keep({ cursor: position, sending: null, output: { inode, bytes } });
   return {
     async open() {
       const note = await cursor.open();
-      const { output = null, cursor: at = null } = note ?? {};
+      const { output = null, cursor: position = null } = note ?? {};
       await withErrors(async () => {
         await begin();
         if (output?.inode !== inode || output.bytes >= bytes) return;
         await file!.truncate(output.bytes);
         bytes = output.bytes;
       });
-      if (output?.inode !== inode || output.bytes !== bytes) await keep(at);
-      return { cursor: at, repeat: null };
+      if (output?.inode !== inode || output.bytes !== bytes) await keep(position);
+      return { cursor: position, repeat: null };
     },
     async take(batch) {
-      const at = await stat(path).catch(() => null);
-      if (at?.ino !== inode || at.size < bytes) {
+      const stats = await stat(path).catch(() => null);
+      if (stats?.ino !== inode || stats.size < bytes) {
         await withErrors(begin);
         // Before anything is written to the new file: what a crash leaves in it is truncated.
         await keep(batch.after);
@@ -88,17 +88,17 @@ export function outputSink(
   write: (text: string) => Promise<void>,
   cursor: CursorFile | null,
 ): Sink {
-  let at: string | null = null;
+  let position: string | null = null;
   return {
     async open() {
       const note = await cursor?.open();
-      at = note?.cursor ?? at;
-      return { cursor: at, repeat: null };
+      position = note?.cursor ?? position;
+      return { cursor: position, repeat: null };
     },
     async take(batch) {
       const text = recordLines(batch);
       if (text !== "") await write(text);
-      at = batch.next;
+      position = batch.next;
       await cursor?.keep({ cursor: batch.next, sending: null, output: null });
       return "taken";
     },

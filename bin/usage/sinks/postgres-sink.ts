@@ -241,8 +241,8 @@ const advice: Readonly<Record<string, string>> = {
   "42501": `the user needs SELECT and INSERT on ${recordsTable}, SELECT, INSERT and UPDATE on ${followersTable}, and to make partitions it has to own ${recordsTable}`,
 };
 
-/** Why a statement failed, in words. `at`: the server, without a password. */
-export function postgresFailure(at: string, error: unknown): SinkError {
+/** Why a statement failed, in words. `server`: the server, without a password. */
+export function postgresFailure(server: string, error: unknown): SinkError {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
   const isState = /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code);
   const isPassing = isState
@@ -251,7 +251,7 @@ export function postgresFailure(at: string, error: unknown): SinkError {
   const hint = advice[code];
   const problem = isState ? `answers: ${message}` : `can't be reached: ${systemReason(error)}`;
   return new SinkError(
-    `${at} ${problem}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
+    `${server} ${problem}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
     { isPassing, cause: error },
   );
 }

@@ -46,8 +46,8 @@ export function tokenIn(
   cookie: TokenCookie,
   secure: boolean,
 ): string | null {
-  const [token, ...others] = valuesIn(header, cookie, secure);
-  return token !== undefined && others.length === 0 && tokenShape.test(token) ? token : null;
+  const [token, ...repeated] = valuesIn(header, cookie, secure);
+  return token !== undefined && repeated.length === 0 && tokenShape.test(token) ? token : null;
 }
 
 function valuesIn(
@@ -59,8 +59,10 @@ function valuesIn(
   if (pairs.length > pairsMax) return [];
   const name = nameOf(cookie, secure);
   return pairs.flatMap((pair) => {
-    const at = pair.indexOf("=");
-    return pair.slice(0, Math.max(at, 0)).trim() === name ? [pair.slice(at + 1).trim()] : [];
+    const position = pair.indexOf("=");
+    return pair.slice(0, Math.max(position, 0)).trim() === name
+      ? [pair.slice(position + 1).trim()]
+      : [];
   });
 }
 

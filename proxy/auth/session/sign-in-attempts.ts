@@ -34,8 +34,8 @@ export class SignInAttempts {
   /** Removes the attempt of that time. */
   takeBack(client: string, beganMonoMs: number): void {
     const attempts = this.#byClient.get(client);
-    const at = attempts?.indexOf(beganMonoMs) ?? -1;
-    if (at >= 0) attempts!.splice(at, 1);
+    const position = attempts?.indexOf(beganMonoMs) ?? -1;
+    if (position >= 0) attempts!.splice(position, 1);
     if (attempts?.length === 0) this.#byClient.delete(client);
   }
 

@@ -56,10 +56,10 @@ export class ModelScan {
   }
 
   /** Whether an odd number of backslashes precedes a position. */
-  #isEscaped(chunk: Buffer, from: number, at: number): boolean {
-    let start = at;
+  #isEscaped(chunk: Buffer, from: number, position: number): boolean {
+    let start = position;
     while (start > from && chunk[start - 1] === backslash) start--;
-    const escaped = (at - start) % 2 === 1;
+    const escaped = (position - start) % 2 === 1;
     return start === from && this.#escaped ? !escaped : escaped;
   }
 
@@ -93,7 +93,7 @@ export class ModelScan {
     this.over = true;
   }
 
-  #readPlain(byte: number, at: number): number {
+  #readPlain(byte: number, position: number): number {
     switch (byte) {
       case quote:
         this.#inString = true;
@@ -129,7 +129,7 @@ export class ModelScan {
         break;
       default:
     }
-    return at + 1;
+    return position + 1;
   }
 }
 

@@ -62,26 +62,26 @@ export function markdownLines(text: string): readonly Line[] {
  * of megabytes of marks.
  */
 export function leadOf(line: string): string {
-  let at = afterSpace(line, 0);
-  for (let mark = afterMark(line, at); mark !== -1; mark = afterMark(line, at))
-    at = afterSpace(line, mark);
-  return line.slice(0, at);
+  let position = afterSpace(line, 0);
+  for (let mark = afterMark(line, position); mark !== -1; mark = afterMark(line, position))
+    position = afterSpace(line, mark);
+  return line.slice(0, position);
 }
 
-function afterSpace(line: string, at: number): number {
-  while (line[at] === " " || line[at] === "\t") at++;
-  return at;
+function afterSpace(line: string, position: number): number {
+  while (line[position] === " " || line[position] === "\t") position++;
+  return position;
 }
 
 /**
  * The position after `-`, `+`, `*`, `>`, or a number with a dot or a bracket; -1 if there is no
  * mark.
  */
-function afterMark(line: string, at: number): number {
-  if ("-+*>".includes(line[at] ?? "none")) return at + 1;
+function afterMark(line: string, position: number): number {
+  if ("-+*>".includes(line[position] ?? "none")) return position + 1;
   let digits = 0;
-  while (digits <= numberDigitsMax && isDigit(line.charCodeAt(at + digits))) digits++;
-  const end = at + digits;
+  while (digits <= numberDigitsMax && isDigit(line.charCodeAt(position + digits))) digits++;
+  const end = position + digits;
   return digits > 0 && digits <= numberDigitsMax && (line[end] === "." || line[end] === ")")
     ? end + 1
     : -1;
@@ -156,14 +156,15 @@ export function codeZones(
 ): readonly Zone[] {
   const byLength = new Map<number, { start: number; end: number }>();
   for (const { 0: run, index } of text.slice(start, end).matchAll(/`+/g)) {
-    const at = start + index;
+    const position = start + index;
     // After a backslash the run may be one shorter: its first backtick is literal.
-    for (const length of text[at - 1] === "\\" && at > start
+    for (const length of text[position - 1] === "\\" && position > start
       ? [run.length, run.length - 1]
       : [run.length]) {
       const zone = byLength.get(length);
-      if (zone === undefined) byLength.set(length, { start: at, end: mayContinue ? end : at });
-      else if (!mayContinue) zone.end = at + run.length;
+      if (zone === undefined)
+        byLength.set(length, { start: position, end: mayContinue ? end : position });
+      else if (!mayContinue) zone.end = position + run.length;
     }
   }
   const zones: { start: number; end: number }[] = [];

@@ -143,9 +143,9 @@ export function cutTexts(
   for (const { start, end } of texts) {
     const decoded = decode(body, start, end);
     let mark = 0;
-    const place = (at: number): number => {
-      while (mark + 2 < decoded.marks.length && decoded.marks[mark + 2]! <= at) mark += 2;
-      return decoded.marks[mark + 1]! + at - decoded.marks[mark]!;
+    const place = (position: number): number => {
+      while (mark + 2 < decoded.marks.length && decoded.marks[mark + 2]! <= position) mark += 2;
+      return decoded.marks[mark + 1]! + position - decoded.marks[mark]!;
     };
     for (const range of cut(decoded.text)) {
       cuts.push({ start: place(range.start), end: place(range.end) });
@@ -181,14 +181,18 @@ function decode(body: string, start: number, end: number): DecodedText {
   const marks = [0, start + 1];
   let text = "";
   let from = 1;
-  for (let at = literal.indexOf("\\"); at !== -1; at = literal.indexOf("\\", from)) {
-    const letter = literal[at + 1]!;
+  for (
+    let position = literal.indexOf("\\");
+    position !== -1;
+    position = literal.indexOf("\\", from)
+  ) {
+    const letter = literal[position + 1]!;
     const isCode = letter === "u";
     const decoded = isCode
-      ? String.fromCharCode(Number.parseInt(literal.slice(at + 2, at + 6), 16))
+      ? String.fromCharCode(Number.parseInt(literal.slice(position + 2, position + 6), 16))
       : (escapes[letter] ?? letter);
-    text += literal.slice(from, at) + decoded;
-    from = at + (isCode ? 6 : 2);
+    text += literal.slice(from, position) + decoded;
+    from = position + (isCode ? 6 : 2);
     marks.push(text.length, start + from);
   }
   return { text: text + literal.slice(from), marks };
@@ -210,8 +214,8 @@ type Members = readonly JsonMember[];
 function addGooglePrompt(body: string, texts: PromptText[], instructions: Instruction[]): void {
   const outer = scanObject(body);
   // A request to count tokens may hold the prompt within this field.
-  const within = either(outer, "generateContentRequest", "generate_content_request");
-  const top = within === null ? outer : membersOf(body, within);
+  const nested = either(outer, "generateContentRequest", "generate_content_request");
+  const top = nested === null ? outer : membersOf(body, nested);
   const system = either(top, "systemInstruction", "system_instruction");
   for (const { item, previousEnd } of partsOf(body, system)) {
     const members = membersOf(body, item);
@@ -242,8 +246,8 @@ function partsOf(body: string, content: JsonItem | null): ReturnType<typeof item
 }
 
 /** Null if both are present: which one Google reads isn't known. */
-function either(members: Members, name: string, other: string): JsonMember | null {
-  const candidates = members.filter(({ key }) => key === name || key === other);
+function either(members: Members, name: string, alternative: string): JsonMember | null {
+  const candidates = members.filter(({ key }) => key === name || key === alternative);
   return candidates.length === 1 ? candidates[0]! : null;
 }
 

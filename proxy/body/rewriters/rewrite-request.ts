@@ -99,13 +99,13 @@ export function chooseRewriters({
  * provider's own cache ends, and the first one doesn't.
  */
 export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cuts {
-  const seen = new Set<string>();
+  const texts = new Set<string>();
   const cuts: TextRange[] = [];
   let savedBytes = 0;
   for (const { start, end, previousEnd } of instructions) {
     const text = body.slice(start, end);
-    if (!seen.has(text)) {
-      seen.add(text);
+    if (!texts.has(text)) {
+      texts.add(text);
       continue;
     }
     if (text.includes('"cache_control"')) continue;

@@ -48,14 +48,14 @@ export function textBlock(text: string): JsonObject {
 function toBlock(
   value: unknown,
   role: keyof typeof parts,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): JsonObject | null {
-  const part = reader.object(value, at);
-  reader.fields(part, chatPartFields, `${at}.`);
-  const type = reader.partType(part, at, role, parts[role]);
+  const part = reader.object(value, path);
+  reader.fields(part, chatPartFields, `${path}.`);
+  const type = reader.partType(part, path, role, parts[role]);
   if (type === null) return null;
-  const block = toBareBlock(type, part, at, reader);
+  const block = toBareBlock(type, part, path, reader);
   const mark = part["cache_control"] ?? openaiMark(part);
   return block === null || isAbsent(mark) ? block : Object.assign(block, { cache_control: mark });
 }
@@ -68,16 +68,16 @@ function openaiMark(part: JsonObject): JsonObject | null {
 function toBareBlock(
   type: string,
   part: JsonObject,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): JsonObject | null {
   switch (type) {
     case "image_url":
-      return imageBlock(part["image_url"], `${at}.image_url`, reader);
+      return imageBlock(part["image_url"], `${path}.image_url`, reader);
     case "file":
-      return documentBlock(part["file"], `${at}.file`, reader);
+      return documentBlock(part["file"], `${path}.file`, reader);
     default: {
-      const text = reader.text(part[type], `${at}.${type}`);
+      const text = reader.text(part[type], `${path}.${type}`);
       return isBlank(text) ? null : textBlock(text);
     }
   }
@@ -85,17 +85,17 @@ function toBareBlock(
 
 const imageTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
+function imageBlock(value: unknown, path: string, reader: RequestReader): JsonObject | null {
   // Some clients write the address in place of the object (laurent22/joplin#16141).
-  const image = typeof value === "string" ? { url: value } : reader.object(value, at);
-  reader.fields(image, chatImageFields, `${at}.`);
-  const url = reader.text(image["url"], `${at}.url`);
+  const image = typeof value === "string" ? { url: value } : reader.object(value, path);
+  reader.fields(image, chatImageFields, `${path}.`);
+  const url = reader.text(image["url"], `${path}.url`);
   const image64 = readImage(url);
   if (image64 !== null) {
     const { mediaType, base64 } = image64;
     if (!imageTypes.includes(mediaType))
       reader.unsupported(
-        `${at}.url`,
+        `${path}.url`,
         `must be an image of the type ${imageTypes.join(", ")}`,
         "which takes no other images",
       );
@@ -105,19 +105,19 @@ function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObje
     };
   }
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
-  reader.refuse(`${at}.url`, "must be a base64 data URL of an image, or an http or https URL");
+  reader.refuse(`${path}.url`, "must be a base64 data URL of an image, or an http or https URL");
   return null;
 }
 
-function documentBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
-  const file = reader.object(value, at);
-  reader.fields(file, chatFileFields, `${at}.`);
+function documentBlock(value: unknown, path: string, reader: RequestReader): JsonObject | null {
+  const file = reader.object(value, path);
+  reader.fields(file, chatFileFields, `${path}.`);
   if (!isAbsent(file["file_url"])) {
-    const url = reader.text(file["file_url"], `${at}.file_url`);
+    const url = reader.text(file["file_url"], `${path}.file_url`);
     return { type: "document", source: { type: "url", url } };
   }
-  const data = readDocument(reader.text(file["file_data"], `${at}.file_data`));
-  const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${at}.filename`);
+  const data = readDocument(reader.text(file["file_data"], `${path}.file_data`));
+  const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${path}.filename`);
   const block: Record<string, unknown> = { type: "document" };
   const text = data === null ? null : decodedText(data);
   if (data?.mediaType === "application/pdf")
@@ -125,7 +125,7 @@ function documentBlock(value: unknown, at: string, reader: RequestReader): JsonO
   else if (text !== null) block["source"] = { type: "text", media_type: "text/plain", data: text };
   else {
     reader.unsupported(
-      `${at}.file_data`,
+      `${path}.file_data`,
       "must be a data URL of a PDF or of a text",
       "which accepts no other documents",
     );

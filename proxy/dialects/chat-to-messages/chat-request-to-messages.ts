@@ -98,10 +98,10 @@ const efforts: ReadonlyMap<string, string> = new Map([
 
 /** `thinking`, Anthropic's own field, takes precedence over OpenRouter's. */
 function effortIn(body: JsonObject, reader: RequestReader): string | undefined {
-  const { reasoning_effort: own, reasoning, thinking } = body;
+  const { reasoning_effort: chatEffort, reasoning, thinking } = body;
   if (!isAbsent(reasoning)) reader.object(reasoning, "reasoning");
-  if (!isAbsent(thinking) && isAbsent(own)) return undefined;
-  const name = isAbsent(own) ? "reasoning.effort" : "reasoning_effort";
+  if (!isAbsent(thinking) && isAbsent(chatEffort)) return undefined;
+  const name = isAbsent(chatEffort) ? "reasoning.effort" : "reasoning_effort";
   return reader.enumValue(requestedEffort(body), efforts, name);
 }
 
@@ -154,17 +154,17 @@ function responseFormat(
     case "text":
       return undefined;
     case "json_schema": {
-      const at = "response_format.json_schema";
-      const definition = reader.object(format["json_schema"], at);
-      reader.fields(definition, chatResponseFormatFields, `${at}.`);
-      const schema = reader.object(definition["schema"], `${at}.schema`);
+      const path = "response_format.json_schema";
+      const definition = reader.object(format["json_schema"], path);
+      reader.fields(definition, chatResponseFormatFields, `${path}.`);
+      const schema = reader.object(definition["schema"], `${path}.schema`);
       const described = isAbsent(definition["description"])
         ? schema
-        : { description: reader.text(definition["description"], `${at}.description`), ...schema };
+        : { description: reader.text(definition["description"], `${path}.description`), ...schema };
       const closed = budget.take(described, false);
       if (closed !== null) return { type: "json_schema", schema: closed };
       reader.drop(
-        `${at}.schema`,
+        `${path}.schema`,
         "must have named properties, no recursion, at most 24 optional properties and 16 unions",
         "which enforces no other",
       );

@@ -24,31 +24,31 @@ export function chatToolsToMessages(
 
 function toTool(
   value: unknown,
-  at: string,
+  path: string,
   budget: SchemaBudget,
   reader: RequestReader,
 ): JsonObject {
-  const tool = reader.object(value, at);
-  reader.fields(tool, chatToolDefinitionFields, `${at}.`);
+  const tool = reader.object(value, path);
+  reader.fields(tool, chatToolDefinitionFields, `${path}.`);
   if (tool["type"] !== "function")
-    reader.unsupported(`${at}.type`, "must be function", "which only has function tools");
-  const called = reader.object(tool["function"], `${at}.function`);
-  reader.fields(called, chatFunctionFields, `${at}.function.`);
+    reader.unsupported(`${path}.type`, "must be function", "which only has function tools");
+  const called = reader.object(tool["function"], `${path}.function`);
+  reader.fields(called, chatFunctionFields, `${path}.function.`);
   const out: Record<string, unknown> = {
-    name: readToolName(called["name"], `${at}.function.name`, reader),
+    name: readToolName(called["name"], `${path}.function.name`, reader),
   };
   if (!isAbsent(called["description"]))
-    out["description"] = reader.text(called["description"], `${at}.function.description`);
+    out["description"] = reader.text(called["description"], `${path}.function.description`);
   const { parameters = null } = called;
   const schema =
     parameters === null
       ? { type: "object", properties: {} }
-      : objectSchema(parameters, `${at}.function.parameters`, reader);
+      : objectSchema(parameters, `${path}.function.parameters`, reader);
   out["input_schema"] = schema;
-  if (reader.flag(called["strict"], `${at}.function.strict`) === true) {
+  if (reader.flag(called["strict"], `${path}.function.strict`) === true) {
     const strict = budget.take(schema, true);
     if (strict === null)
-      reader.drop(`${at}.function.strict`, "must be left out", "which can't enforce its schema");
+      reader.drop(`${path}.function.strict`, "must be left out", "which can't enforce its schema");
     else Object.assign(out, { input_schema: strict, strict: true });
   }
   if (!isAbsent(tool["cache_control"])) out["cache_control"] = tool["cache_control"];
@@ -111,17 +111,17 @@ const modes: ReadonlyMap<string, string> = new Map([
  */
 function allowedNames(choice: unknown, reader: RequestReader): ReadonlySet<string> | null {
   if (!isObject(choice) || choice["type"] !== "allowed_tools") return null;
-  const at = "tool_choice.allowed_tools";
-  const { tools } = reader.object(choice["allowed_tools"], at);
-  const names = reader.list(tools, `${at}.tools`).map((item, i) => {
-    const tool = reader.object(item, `${at}.tools[${i}]`);
-    const called = reader.object(tool["function"], `${at}.tools[${i}].function`);
-    return readToolName(called["name"], `${at}.tools[${i}].function.name`, reader);
+  const path = "tool_choice.allowed_tools";
+  const { tools } = reader.object(choice["allowed_tools"], path);
+  const names = reader.list(tools, `${path}.tools`).map((item, i) => {
+    const tool = reader.object(item, `${path}.tools[${i}]`);
+    const called = reader.object(tool["function"], `${path}.tools[${i}].function`);
+    return readToolName(called["name"], `${path}.tools[${i}].function.name`, reader);
   });
   return new Set(names);
 }
 
 /** A tool's name in a form that Anthropic accepts. */
-export function readToolName(value: unknown, at: string, reader: RequestReader): string {
-  return fittingToolName(reader.name(value, at), messagesNameCharsMax);
+export function readToolName(value: unknown, path: string, reader: RequestReader): string {
+  return fittingToolName(reader.name(value, path), messagesNameCharsMax);
 }

@@ -44,38 +44,38 @@ export function chatTurnsToMessages(
   const ids = new CallIds();
   const list = reader.list(value, "messages");
   for (const i of orderWithResults(list) ?? list.keys()) {
-    const at = `messages[${i}]`;
-    const message = reader.object(list[i], at);
+    const path = `messages[${i}]`;
+    const message = reader.object(list[i], path);
     switch (message["role"]) {
       case "system":
       case "developer":
-        reader.fields(message, chatSystemFields, `${at}.`);
+        reader.fields(message, chatSystemFields, `${path}.`);
         append(
           system,
           withCacheMark(
             message,
-            chatContentToMessages(message["content"], "system", `${at}.content`, reader),
+            chatContentToMessages(message["content"], "system", `${path}.content`, reader),
           ),
         );
         break;
       case "user":
-        addBlocks(turns, "user", withCacheMark(message, userBlocks(message, at, reader)));
+        addBlocks(turns, "user", withCacheMark(message, userBlocks(message, path, reader)));
         break;
       case "assistant":
         addBlocks(
           turns,
           "assistant",
-          withCacheMark(message, assistantBlocks(message, { at, ids, takesUnsigned }, reader)),
+          withCacheMark(message, assistantBlocks(message, { path, ids, takesUnsigned }, reader)),
         );
         break;
       case "tool":
-        addBlocks(turns, "user", withCacheMark(message, [toolResult(message, at, ids, reader)]));
+        addBlocks(turns, "user", withCacheMark(message, [toolResult(message, path, ids, reader)]));
         break;
       case "function":
-        reader.unsupported(`${at}.role`, "must be tool", "which has tools instead of functions");
+        reader.unsupported(`${path}.role`, "must be tool", "which has tools instead of functions");
         break;
       default:
-        reader.refuse(`${at}.role`, "must be one of system, developer, user, assistant, tool");
+        reader.refuse(`${path}.role`, "must be one of system, developer, user, assistant, tool");
     }
   }
   // Without a turn the model has nothing to answer, so the instructions become the user's turn.
@@ -84,9 +84,9 @@ export function chatTurnsToMessages(
   if (turns.length === 0)
     reader.unsupported("messages", "must contain a user message", "which requires one");
   // Anthropic refuses a conversation that the assistant begins, such as one after a greeting.
-  const begun: readonly JsonObject[] =
+  const allTurns: readonly JsonObject[] =
     turns[0]?.role === "assistant" ? [{ role: "user", content: [textBlock("…")] }] : [];
-  return { system, messages: [...begun, ...turns] };
+  return { system, messages: [...allTurns, ...turns] };
 }
 
 /** Some agents put the cache mark on a whole message; it belongs on the last block. */
@@ -105,40 +105,43 @@ function addBlocks(turns: Turn[], role: Turn["role"], blocks: readonly JsonObjec
   else turns.push({ role, content: [...blocks] });
 }
 
-function userBlocks(message: JsonObject, at: string, reader: RequestReader): JsonObject[] {
-  reader.fields(message, chatUserFields, `${at}.`);
-  const blocks = chatContentToMessages(message["content"], "user", `${at}.content`, reader);
+function userBlocks(message: JsonObject, path: string, reader: RequestReader): JsonObject[] {
+  reader.fields(message, chatUserFields, `${path}.`);
+  const blocks = chatContentToMessages(message["content"], "user", `${path}.content`, reader);
   if (blocks.length === 0)
-    reader.unsupported(`${at}.content`, "must not be empty", "which refuses empty messages");
+    reader.unsupported(`${path}.content`, "must not be empty", "which refuses empty messages");
   return blocks;
 }
 
 interface AssistantTurn {
-  readonly at: string;
+  readonly path: string;
   readonly ids: CallIds;
   readonly takesUnsigned: boolean;
 }
 
 function assistantBlocks(
   message: JsonObject,
-  { at, ids, takesUnsigned }: AssistantTurn,
+  { path, ids, takesUnsigned }: AssistantTurn,
   reader: RequestReader,
 ): JsonObject[] {
-  reader.fields(message, chatAssistantFields, `${at}.`);
+  reader.fields(message, chatAssistantFields, `${path}.`);
   const blocks = isAbsent(message["thinking_blocks"])
     ? blocksOfDetails(message["reasoning_details"])
-    : thinkingBlocks(message["thinking_blocks"], `${at}.thinking_blocks`, reader);
+    : thinkingBlocks(message["thinking_blocks"], `${path}.thinking_blocks`, reader);
   if (takesUnsigned && blocks.length === 0) append(blocks, unsignedThinking(message));
   if (!isAbsent(message["content"]))
-    append(blocks, chatContentToMessages(message["content"], "assistant", `${at}.content`, reader));
+    append(
+      blocks,
+      chatContentToMessages(message["content"], "assistant", `${path}.content`, reader),
+    );
   const refusal = isAbsent(message["refusal"])
     ? ""
-    : reader.text(message["refusal"], `${at}.refusal`);
+    : reader.text(message["refusal"], `${path}.refusal`);
   if (refusal !== "") blocks.push(textBlock(refusal));
   if (!isAbsent(message["tool_calls"])) {
-    const calls = reader.list(message["tool_calls"], `${at}.tool_calls`);
+    const calls = reader.list(message["tool_calls"], `${path}.tool_calls`);
     for (const [i, call] of calls.entries())
-      blocks.push(toolUse(call, `${at}.tool_calls[${i}]`, ids, reader));
+      blocks.push(toolUse(call, `${path}.tool_calls[${i}]`, ids, reader));
   }
   return blocks;
 }
@@ -162,43 +165,43 @@ function unsignedThinking({
  * Anthropic requires signed blocks back unchanged. Blocks without a signature, and the encrypted
  * reasoning of OpenAI's models, are left out.
  */
-function thinkingBlocks(value: unknown, at: string, reader: RequestReader): JsonObject[] {
+function thinkingBlocks(value: unknown, path: string, reader: RequestReader): JsonObject[] {
   const blocks: JsonObject[] = [];
-  reader.list(value, at).forEach((item, i) => {
-    const block = reader.object(item, `${at}[${i}]`);
+  reader.list(value, path).forEach((item, i) => {
+    const block = reader.object(item, `${path}[${i}]`);
     if (wrapsReasoning(block)) return;
     if (block["type"] === "redacted_thinking")
       blocks.push({
         type: "redacted_thinking",
-        data: reader.text(block["data"], `${at}[${i}].data`),
+        data: reader.text(block["data"], `${path}[${i}].data`),
       });
     else if (block["type"] !== "thinking")
-      reader.refuse(`${at}[${i}].type`, "must be thinking or redacted_thinking");
+      reader.refuse(`${path}[${i}].type`, "must be thinking or redacted_thinking");
     else if (![undefined, null, "", noSignature].includes(block["signature"] as string)) {
       blocks.push({
         type: "thinking",
-        thinking: reader.text(block["thinking"], `${at}[${i}].thinking`),
-        signature: reader.text(block["signature"], `${at}[${i}].signature`),
+        thinking: reader.text(block["thinking"], `${path}[${i}].thinking`),
+        signature: reader.text(block["signature"], `${path}[${i}].signature`),
       });
     }
   });
   return blocks;
 }
 
-function toolUse(value: unknown, at: string, ids: CallIds, reader: RequestReader): JsonObject {
-  const call = reader.object(value, at);
-  reader.fields(call, chatToolCallFields, `${at}.`);
+function toolUse(value: unknown, path: string, ids: CallIds, reader: RequestReader): JsonObject {
+  const call = reader.object(value, path);
+  reader.fields(call, chatToolCallFields, `${path}.`);
   if (call["type"] !== "function")
-    reader.unsupported(`${at}.type`, "must be function", "which only has function tools");
-  const called = reader.object(call["function"], `${at}.function`);
-  reader.fields(called, chatFunctionCallFields, `${at}.function.`);
+    reader.unsupported(`${path}.type`, "must be function", "which only has function tools");
+  const called = reader.object(call["function"], `${path}.function`);
+  reader.fields(called, chatFunctionCallFields, `${path}.function.`);
   return {
     type: "tool_use",
-    id: ids.idOfCall(reader.name(call["id"], `${at}.id`)),
-    name: readToolName(called["name"], `${at}.function.name`, reader),
+    id: ids.idOfCall(reader.name(call["id"], `${path}.id`)),
+    name: readToolName(called["name"], `${path}.function.name`, reader),
     input: toolInput(
-      reader.argumentsText(called["arguments"], `${at}.function.arguments`),
-      `${at}.function.arguments`,
+      reader.argumentsText(called["arguments"], `${path}.function.arguments`),
+      `${path}.function.arguments`,
       reader,
     ),
   };
@@ -232,24 +235,24 @@ class CallIds {
   }
 }
 
-function toolInput(text: string, at: string, reader: RequestReader): JsonObject {
+function toolInput(text: string, path: string, reader: RequestReader): JsonObject {
   const input = readToolInput(text);
   if (input !== null) return input;
   const must = `must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep`;
-  reader.drop(at, must, "which takes no other input of a call");
+  reader.drop(path, must, "which takes no other input of a call");
   return unreadableInput(text);
 }
 
 function toolResult(
   message: JsonObject,
-  at: string,
+  path: string,
   ids: CallIds,
   reader: RequestReader,
 ): JsonObject {
-  reader.fields(message, chatToolFields, `${at}.`);
+  reader.fields(message, chatToolFields, `${path}.`);
   const block: Record<string, unknown> = {
     type: "tool_result",
-    tool_use_id: ids.idOfResult(reader.name(message["tool_call_id"], `${at}.tool_call_id`)),
+    tool_use_id: ids.idOfResult(reader.name(message["tool_call_id"], `${path}.tool_call_id`)),
   };
   // A tool without a result has null for some clients (anomalyco/opencode#15375).
   const content = message["content"] ?? "";
@@ -257,7 +260,7 @@ function toolResult(
     if (content !== "") block["content"] = content;
     return block;
   }
-  const blocks = chatContentToMessages(content, "tool", `${at}.content`, reader);
+  const blocks = chatContentToMessages(content, "tool", `${path}.content`, reader);
   if (blocks.length > 0) block["content"] = blocks;
   return block;
 }

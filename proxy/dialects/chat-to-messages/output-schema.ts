@@ -53,12 +53,12 @@ export class SchemaBudget {
   take(schema: JsonObject, isTool: boolean): JsonObject | null {
     if (hasMap(schema) || hasEndlessReference(schema)) return null;
     const { optional, unions } = costOf(schema);
-    const left = this.#left;
-    if (isTool && left.tools === 0) return null;
-    if (optional > left.optional || unions > left.unions) return null;
-    if (isTool) left.tools--;
-    left.optional -= optional;
-    left.unions -= unions;
+    const remaining = this.#left;
+    if (isTool && remaining.tools === 0) return null;
+    if (optional > remaining.optional || unions > remaining.unions) return null;
+    if (isTool) remaining.tools--;
+    remaining.optional -= optional;
+    remaining.unions -= unions;
     return closedSchema(schema);
   }
 }
@@ -75,11 +75,11 @@ function costOf(value: unknown): SchemaCost {
   const fields = Object.keys(isObject(properties) ? properties : {});
   const isNeeded = new Set(Array.isArray(required) ? required : []);
   const isUnion = [type, anyOf, oneOf].some((each) => Array.isArray(each) && each.length > 1);
-  const own = {
+  const needed = {
     optional: fields.filter((name) => !isNeeded.has(name)).length,
     unions: isUnion ? 1 : 0,
   };
-  return sum([own, ...schemasIn(value).map(costOf)]);
+  return sum([needed, ...schemasIn(value).map(costOf)]);
 }
 
 function sum(costs: readonly SchemaCost[]): SchemaCost {
@@ -94,10 +94,10 @@ function sum(costs: readonly SchemaCost[]): SchemaCost {
 
 /** The schemas directly within a schema. */
 function schemasIn(schema: JsonObject): readonly unknown[] {
-  return Object.entries(schema).flatMap(([keyword, each]) => {
-    if (namedSchemas.has(keyword)) return isObject(each) ? Object.values(each) : [];
+  return Object.entries(schema).flatMap(([keyword, keywordValue]) => {
+    if (namedSchemas.has(keyword)) return isObject(keywordValue) ? Object.values(keywordValue) : [];
     const isSchema = keyword === "items" || keyword === "oneOf" || listKeywords.has(keyword);
-    return isSchema ? [each] : [];
+    return isSchema ? [keywordValue] : [];
   });
 }
 
@@ -150,9 +150,9 @@ function hasMap(value: unknown): boolean {
  * none.
  */
 function isMap(schema: JsonObject): boolean {
-  const { additionalProperties: others, patternProperties: patterns, properties } = schema;
+  const { additionalProperties: additional, patternProperties: patterns, properties } = schema;
   const namesNone = !isObject(properties) || Object.keys(properties).length === 0;
-  return isObject(others) || isObject(patterns) || (others === true && namesNone);
+  return isObject(additional) || isObject(patterns) || (additional === true && namesNone);
 }
 
 function closedSchema(schema: JsonObject): JsonObject {
@@ -188,7 +188,10 @@ function isObjectSchema(schema: JsonObject): boolean {
 
 function byName(value: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, isObject(each) ? closedSchema(each) : each]),
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isObject(member) ? closedSchema(member) : member,
+    ]),
   );
 }
 

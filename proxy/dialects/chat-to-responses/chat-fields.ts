@@ -15,7 +15,7 @@ import {
 } from "../shared/field-table.js";
 
 const isZero = (value: unknown): boolean => value === 0;
-const same = mapped("the same");
+const unchanged = mapped("the same");
 const participant = dropped("which has no participant names");
 const anthropicCache = leftOut("a hint for Anthropic's cache, which changes no answer");
 const onlyGemini = leftOut("signatures that only Gemini's models can read");
@@ -26,26 +26,26 @@ export const chatRequestFields: FieldTable = fieldTable({
   messages: mapped("`input`"),
   max_completion_tokens: mapped("`max_output_tokens`, at least 16"),
   max_tokens: mapped("`max_output_tokens`"),
-  temperature: same,
-  top_p: same,
-  stream: same,
+  temperature: unchanged,
+  top_p: unchanged,
+  stream: unchanged,
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped("without `strict`, a function gets `strict: false`"),
   tool_choice: mapped("`tool_choice`"),
-  parallel_tool_calls: same,
+  parallel_tool_calls: unchanged,
   response_format: mapped("`text.format`"),
   verbosity: mapped("`text.verbosity`"),
   reasoning_effort: mapped("`reasoning.effort`"),
   reasoning: mapped("`reasoning.effort`: it is OpenRouter's field; `max_tokens` as a budget"),
-  user: same,
-  safety_identifier: same,
-  prompt_cache_key: same,
-  prompt_cache_options: same,
-  prompt_cache_retention: same,
-  service_tier: same,
-  metadata: same,
+  user: unchanged,
+  safety_identifier: unchanged,
+  prompt_cache_key: unchanged,
+  prompt_cache_options: unchanged,
+  prompt_cache_retention: unchanged,
+  service_tier: unchanged,
+  metadata: unchanged,
   logprobs: mapped("`include`"),
-  top_logprobs: same,
+  top_logprobs: unchanged,
   store: dropped("whose responses are asked not to be stored", "must be false", (v) => v === false),
   seed: leftOut("no provider guarantees that it has an effect"),
   prediction: leftOut("only makes OpenAI's answer faster"),
@@ -100,13 +100,13 @@ export const chatAssistantFields: FieldTable = fieldTable({
 
 export const chatPartFields: FieldTable = fieldTable({
   type: mapped("`type`"),
-  text: same,
-  refusal: same,
+  text: unchanged,
+  refusal: unchanged,
   image_url: mapped("`image_url`"),
   file: mapped("`file`"),
-  input_audio: same,
+  input_audio: unchanged,
   cache_control: anthropicCache,
-  prompt_cache_breakpoint: same,
+  prompt_cache_breakpoint: unchanged,
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({

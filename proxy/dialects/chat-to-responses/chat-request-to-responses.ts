@@ -56,8 +56,8 @@ export function chatRequestToResponses(
   return reader.result(out);
 }
 
-function effortName({ reasoning_effort: own }: JsonObject): string {
-  return isAbsent(own) ? "reasoning.effort" : "reasoning_effort";
+function effortName({ reasoning_effort: chatEffort }: JsonObject): string {
+  return isAbsent(chatEffort) ? "reasoning.effort" : "reasoning_effort";
 }
 
 /** The smallest limit that OpenAI accepts. */

@@ -15,43 +15,43 @@ export function chatToolsToResponses(
   return tools.length === 0 ? undefined : tools;
 }
 
-function flatTool(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const tool = reader.object(value, at);
-  reader.fields(tool, chatToolFields, `${at}.`);
+function flatTool(value: unknown, path: string, reader: RequestReader): JsonObject {
+  const tool = reader.object(value, path);
+  reader.fields(tool, chatToolFields, `${path}.`);
   const { type } = tool;
-  if (type === "function") return flatFunction(tool["function"], `${at}.function`, reader);
-  if (type === "custom") return flatCustom(tool["custom"], `${at}.custom`, reader);
-  reader.refuse(`${at}.type`, `must be function or custom, not ${quote(type)}`);
+  if (type === "function") return flatFunction(tool["function"], `${path}.function`, reader);
+  if (type === "custom") return flatCustom(tool["custom"], `${path}.custom`, reader);
+  reader.refuse(`${path}.type`, `must be function or custom, not ${quote(type)}`);
   return {};
 }
 
 /** The API treats a function without `strict` as strict, and requires parameters. */
-function flatFunction(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const { name, description, parameters, strict, ...rest } = reader.object(value, at);
+function flatFunction(value: unknown, path: string, reader: RequestReader): JsonObject {
+  const { name, description, parameters, strict, ...rest } = reader.object(value, path);
   for (const field in rest)
     if (!isAbsent(rest[field]))
-      reader.drop(`${at}.${field}`, "must be left out", "and Sluice can't translate this field");
+      reader.drop(`${path}.${field}`, "must be left out", "and Sluice can't translate this field");
   return {
     type: "function",
-    name: reader.name(name, `${at}.name`),
+    name: reader.name(name, `${path}.name`),
     ...(isAbsent(description) ? {} : { description }),
     parameters: isAbsent(parameters)
       ? { type: "object", properties: {} }
-      : reader.object(parameters, `${at}.parameters`),
-    strict: reader.flag(strict, `${at}.strict`) ?? false,
+      : reader.object(parameters, `${path}.parameters`),
+    strict: reader.flag(strict, `${path}.strict`) ?? false,
   };
 }
 
-function flatCustom(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const { format, ...tool } = reader.object(value, at);
-  reader.name(tool["name"], `${at}.name`);
+function flatCustom(value: unknown, path: string, reader: RequestReader): JsonObject {
+  const { format, ...tool } = reader.object(value, path);
+  reader.name(tool["name"], `${path}.name`);
   const flat = { type: "custom", ...tool };
   if (isAbsent(format)) return flat;
-  const { type, grammar } = reader.object(format, `${at}.format`);
+  const { type, grammar } = reader.object(format, `${path}.format`);
   return {
     ...flat,
     format:
-      type === "grammar" ? { type, ...reader.object(grammar, `${at}.format.grammar`) } : { type },
+      type === "grammar" ? { type, ...reader.object(grammar, `${path}.format.grammar`) } : { type },
   };
 }
 
@@ -70,25 +70,25 @@ export function chatToolChoiceToResponses(
   if (simpleChoices.includes(value)) return hasTools || value === "required" ? value : undefined;
   const choice = reader.object(value, "tool_choice");
   if (choice["type"] !== "allowed_tools") return namedChoice(choice, "tool_choice", reader);
-  const at = "tool_choice.allowed_tools";
-  const { mode, tools } = reader.object(choice["allowed_tools"], at);
+  const path = "tool_choice.allowed_tools";
+  const { mode, tools } = reader.object(choice["allowed_tools"], path);
   return {
     type: "allowed_tools",
     mode,
-    tools: reader.list(tools, `${at}.tools`).map((tool, i) => {
-      const place = `${at}.tools[${i}]`;
+    tools: reader.list(tools, `${path}.tools`).map((tool, i) => {
+      const place = `${path}.tools[${i}]`;
       return namedChoice(reader.object(tool, place), place, reader);
     }),
   };
 }
 
-function namedChoice(choice: JsonObject, at: string, reader: RequestReader): JsonObject {
+function namedChoice(choice: JsonObject, path: string, reader: RequestReader): JsonObject {
   const { type } = choice;
   if (type !== "function" && type !== "custom") {
-    reader.refuse(`${at}.type`, `must be function or custom, not ${quote(type)}`);
+    reader.refuse(`${path}.type`, `must be function or custom, not ${quote(type)}`);
     return {};
   }
   const inner = choice[type];
   const { name } = isObject(inner) ? inner : choice;
-  return { type, name: reader.name(name, `${at}.${type}.name`) };
+  return { type, name: reader.name(name, `${path}.${type}.name`) };
 }

@@ -23,32 +23,32 @@ export function chatTurnsToResponses(
   /** The ids of calls to custom tools, whose outputs have a type of their own. */
   const customCalls = new Set<string>();
   const messages = reader.list(value, "messages");
-  for (const [i, each] of messages.entries()) {
-    const at = `messages[${i}]`;
-    const message = reader.object(each, at);
+  for (const [i, rawMessage] of messages.entries()) {
+    const path = `messages[${i}]`;
+    const message = reader.object(rawMessage, path);
     const { role } = message;
     reader.fields(
       message,
       role === "assistant" ? chatAssistantFields : chatMessageFields,
-      `${at}.`,
+      `${path}.`,
     );
     switch (role) {
       case "system":
       case "developer":
       case "user": {
-        const content = chatContentToResponses(message["content"], role, `${at}.content`, reader);
+        const content = chatContentToResponses(message["content"], role, `${path}.content`, reader);
         if (content.length > 0) items.push({ type: "message", role, content });
         break;
       }
       case "assistant":
-        append(items, assistantItems(message, { at, provider, customCalls }, reader));
+        append(items, assistantItems(message, { at: path, provider, customCalls }, reader));
         break;
       case "tool":
-        items.push(toolOutput(message, at, customCalls, reader));
+        items.push(toolOutput(message, path, customCalls, reader));
         break;
       default:
         reader.refuse(
-          `${at}.role`,
+          `${path}.role`,
           `must be one of system, developer, user, assistant, tool, not ${quote(role)}`,
         );
     }
@@ -88,8 +88,8 @@ function reasoningItems(
 ): JsonObject[] {
   if (isAbsent(blocks)) return [];
   const items: JsonObject[] = [];
-  for (const [i, each] of reader.list(blocks, `${at}.thinking_blocks`).entries()) {
-    const block = reader.object(each, `${at}.thinking_blocks[${i}]`);
+  for (const [i, rawBlock] of reader.list(blocks, `${at}.thinking_blocks`).entries()) {
+    const block = reader.object(rawBlock, `${at}.thinking_blocks[${i}]`);
     const encrypted = unwrapReasoning(block, provider);
     if (encrypted === null) continue;
     const { thinking } = block;
@@ -104,40 +104,40 @@ function reasoningItems(
 
 function callItem(
   value: unknown,
-  at: string,
+  path: string,
   customCalls: Set<string>,
   reader: RequestReader,
 ): JsonObject {
-  const call = reader.object(value, at);
-  reader.fields(call, chatToolCallFields, `${at}.`);
-  const { id } = readSignedId(reader.name(call["id"], `${at}.id`));
+  const call = reader.object(value, path);
+  reader.fields(call, chatToolCallFields, `${path}.`);
+  const { id } = readSignedId(reader.name(call["id"], `${path}.id`));
   const { type = "function" } = call;
   if (type !== "function" && type !== "custom")
-    reader.refuse(`${at}.type`, `must be function or custom, not ${quote(type)}`);
-  const inner = type === "custom" ? "custom" : "function";
-  const called = reader.object(call[inner], `${at}.${inner}`);
-  const name = reader.name(called["name"], `${at}.${inner}.name`);
-  if (inner === "custom") {
+    reader.refuse(`${path}.type`, `must be function or custom, not ${quote(type)}`);
+  const kind = type === "custom" ? "custom" : "function";
+  const called = reader.object(call[kind], `${path}.${kind}`);
+  const name = reader.name(called["name"], `${path}.${kind}.name`);
+  if (kind === "custom") {
     customCalls.add(id);
-    const input = reader.text(called["input"], `${at}.custom.input`);
+    const input = reader.text(called["input"], `${path}.custom.input`);
     return { type: "custom_tool_call", call_id: id, name, input };
   }
-  const text = reader.argumentsText(called["arguments"], `${at}.function.arguments`);
+  const text = reader.argumentsText(called["arguments"], `${path}.function.arguments`);
   return { type: "function_call", call_id: id, name, arguments: text };
 }
 
 function toolOutput(
   message: JsonObject,
-  at: string,
+  path: string,
   customCalls: ReadonlySet<string>,
   reader: RequestReader,
 ): JsonObject {
-  const { id } = readSignedId(reader.name(message["tool_call_id"], `${at}.tool_call_id`));
+  const { id } = readSignedId(reader.name(message["tool_call_id"], `${path}.tool_call_id`));
   const content = message["content"] ?? "";
   const output =
     typeof content === "string"
       ? content
-      : chatContentToResponses(content, "tool", `${at}.content`, reader);
+      : chatContentToResponses(content, "tool", `${path}.content`, reader);
   const type = customCalls.has(id) ? "custom_tool_call_output" : "function_call_output";
   return { type, call_id: id, output };
 }

@@ -209,11 +209,11 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   /** A chat client parses the arguments, so they mustn't be empty. */
   #wholeInput(item: JsonObject, index: number): void {
     const { arguments: callArguments, input } = item;
-    const whole =
+    const fullInput =
       item["type"] === "function_call"
         ? { function: { arguments: deltaText(callArguments) || "{}" } }
         : { custom: { input: deltaText(input) } };
-    this.#chunk({ tool_calls: [{ index: this.#calls.get(index), ...whole }] });
+    this.#chunk({ tool_calls: [{ index: this.#calls.get(index), ...fullInput }] });
   }
 
   /** Ends the stream with the error, which is within the response. */

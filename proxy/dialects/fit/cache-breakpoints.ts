@@ -39,11 +39,11 @@ export function placeBreakpoints(body: JsonObject, mode: CacheMode, check: Reque
     ({ role, content }) => role === "user" && Array.isArray(content),
   );
   // The most useful first. Turns alternate, so the previous request ended two turns before.
-  const ends = [turns[last], turns[last - 2], system, tools].map((blocks) =>
+  const candidates = [turns[last], turns[last - 2], system, tools].map((blocks) =>
     blocks?.findLast(isCacheable),
   );
   let room = breakpointsMax - marked.length;
-  for (const end of ends) {
+  for (const end of candidates) {
     if (room <= 0) return;
     if (end === undefined || all.indexOf(end) <= lastMarked) continue;
     end["cache_control"] = { type: "ephemeral" };
@@ -60,8 +60,8 @@ function addMarked(block: Block, to: Block[]): boolean {
   const before = to.length;
   const { content } = block;
   if (Array.isArray(content))
-    for (const inner of content as readonly unknown[])
-      if (isObject(inner) && !isAbsent(inner["cache_control"])) to.push(inner as Block);
+    for (const part of content as readonly unknown[])
+      if (isObject(part) && !isAbsent(part["cache_control"])) to.push(part as Block);
   if (!isAbsent(block["cache_control"])) to.push(block);
   return to.length > before;
 }

@@ -21,8 +21,12 @@ const idCharsMax = 300;
 
 /** Every call has a result with the same id, so the search needs only results. */
 function hasOtherId(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(resultOf); at !== -1; at = bytes.indexOf(resultOf, at + 1)) {
-    const start = at + resultOf.length;
+  for (
+    let position = bytes.indexOf(resultOf);
+    position !== -1;
+    position = bytes.indexOf(resultOf, position + 1)
+  ) {
+    const start = position + resultOf.length;
     if (otherId.test(bytes.toString("latin1", start, start + idCharsMax))) return true;
   }
   return false;

@@ -122,15 +122,15 @@ function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: R
 }
 
 /** Other dialects allow more stop sequences than OpenAI's. */
-function fitStop(out: Fields, { stopSequencesMax: most }: ChatTraits, check: RequestCheck): void {
+function fitStop(out: Fields, { stopSequencesMax: max }: ChatTraits, check: RequestCheck): void {
   const { stop } = out;
-  if (most === null || !Array.isArray(stop) || stop.length <= most) return;
+  if (max === null || !Array.isArray(stop) || stop.length <= max) return;
   check.drop(
     "stop",
-    `must have at most ${most} sequences: the model's provider takes no more`,
-    `stop after the first ${most}`,
+    `must have at most ${max} sequences: the model's provider takes no more`,
+    `stop after the first ${max}`,
   );
-  out["stop"] = stop.slice(0, most);
+  out["stop"] = stop.slice(0, max);
 }
 
 function fitEffort(out: Fields, traits: ChatTargetTraits, check: RequestCheck): void {
@@ -363,8 +363,9 @@ function withReadableArguments(call: JsonObject): JsonObject {
 }
 
 export function schemaInstruction(schema: unknown): string {
-  const what = isObject(schema) && schema["type"] === "array" ? "a JSON list" : "one JSON object";
-  return `Answer with ${what} that follows this JSON schema, and nothing else:\n${writeExactly(schema ?? {})}`;
+  const expected =
+    isObject(schema) && schema["type"] === "array" ? "a JSON list" : "one JSON object";
+  return `Answer with ${expected} that follows this JSON schema, and nothing else:\n${writeExactly(schema ?? {})}`;
 }
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

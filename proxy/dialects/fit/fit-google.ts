@@ -60,14 +60,14 @@ function fitThinking(
     thinking_budget: budget = camelBudget,
     ...others
   } = thinking;
-  const [least, most] = budgets;
+  const [least, budgetMax] = budgets;
   if (supported === "budget" && typeof level === "string" && budget === undefined) {
     const wantedBudget = budgetOf[level.toLowerCase()] ?? budgetOf["high"]!;
-    return { ...others, thinkingBudget: Math.min(Math.max(wantedBudget, least), most) };
+    return { ...others, thinkingBudget: Math.min(Math.max(wantedBudget, least), budgetMax) };
   }
   // -1 leaves the budget to the model.
   if (supported === "budget" && typeof budget === "number" && budget >= 0)
-    return { ...others, thinkingBudget: Math.min(Math.max(budget, least), most) };
+    return { ...others, thinkingBudget: Math.min(Math.max(budget, least), budgetMax) };
   if (supported === "level" && !takesMinimal && String(level).toLowerCase() === "minimal")
     return { ...others, thinkingLevel: "LOW" };
   // Newer models still take a budget, but not beside a level.

@@ -134,7 +134,7 @@ function fitTools(
   tools: readonly unknown[],
   check: RequestCheck,
 ): void {
-  const own = tools.filter(isOwn);
+  const clientTools = tools.filter(isOwn);
   for (const tool of tools) {
     if (isOwn(tool)) continue;
     const { type, name } = tool as JsonObject;
@@ -144,8 +144,8 @@ function fitTools(
     check.drop("tool_choice", "must be one of the tools");
     delete out["tool_choice"];
   }
-  out["tools"] = own;
-  if (own.length > 0) return;
+  out["tools"] = clientTools;
+  if (clientTools.length > 0) return;
   delete out["tools"];
   delete out["tool_choice"];
 }

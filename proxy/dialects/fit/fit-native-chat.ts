@@ -138,12 +138,12 @@ function withKnownFields(
     knownFields.includes(name) ||
     (name === "name" && takesNames) ||
     (role === "assistant" && assistantFields.includes(name));
-  const fitted = withFields(message, isKnown, { at: "messages[]", check });
+  const fitted = withFields(message, isKnown, { path: "messages[]", check });
   const { content } = fitted;
   if (!Array.isArray(content)) return fitted;
   const parts = (content as readonly JsonObject[]).map((part) =>
     part["type"] === "text"
-      ? withFields(part, isOfText, { at: "messages[].content[]", check })
+      ? withFields(part, isOfText, { path: "messages[].content[]", check })
       : part,
   );
   return parts.every((part, i) => part === content[i]) ? fitted : { ...fitted, content: parts };
@@ -157,12 +157,12 @@ function isOfText(name: string): boolean {
 function withFields(
   object: JsonObject,
   isKnown: (name: string) => boolean,
-  { at, check }: { readonly at: string; readonly check: RequestCheck },
+  { path, check }: { readonly path: string; readonly check: RequestCheck },
 ): JsonObject {
-  const others = Object.keys(object).filter((name) => !isKnown(name));
-  if (others.length === 0) return object;
-  for (const name of others)
+  const unknownNames = Object.keys(object).filter((name) => !isKnown(name));
+  if (unknownNames.length === 0) return object;
+  for (const name of unknownNames)
     if (!isAbsent(object[name]))
-      check.drop(`${at}.${name}`, "must be left out: the provider refuses it");
+      check.drop(`${path}.${name}`, "must be left out: the provider refuses it");
   return Object.fromEntries(Object.entries(object).filter(([name]) => isKnown(name)));
 }

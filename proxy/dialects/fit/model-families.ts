@@ -208,46 +208,46 @@ export function messagesModelTraits(model: string): MessagesModelTraits | null {
   const [, major = "9", minor = "0"] =
     /(?:claude|opus|sonnet|haiku|fable|mythos)-(\d)(?:[-.](\d)(?!\d))?/.exec(name) ?? [];
   const version = Number(major) + Number(minor) / 10;
-  const at = (from: number): boolean => version >= from - 0.001;
+  const isFrom = (from: number): boolean => version >= from - 0.001;
   return {
-    outputTokensMax: outputTokensMax(family, at),
-    thinking: at(4.7) ? "adaptive" : at(4.6) ? "both" : at(3.7) ? "budget" : "none",
-    thinkingOff: thinkingOff(family, at),
+    outputTokensMax: outputTokensMax(family, isFrom),
+    thinking: isFrom(4.7) ? "adaptive" : isFrom(4.6) ? "both" : isFrom(3.7) ? "budget" : "none",
+    thinkingOff: thinkingOff(family, isFrom),
     // platform.claude.com: "What's new in Claude Opus 5.5" and Sonnet 5.5.
-    takesForcedCalls: !alwaysThinks(family, at) && !(family === "sonnet" && at(5.5)),
-    efforts: at(4.7)
+    takesForcedCalls: !alwaysThinks(family, isFrom) && !(family === "sonnet" && isFrom(5.5)),
+    efforts: isFrom(4.7)
       ? ["low", "medium", "high", "xhigh", "max"]
-      : at(4.6)
+      : isFrom(4.6)
         ? ["low", "medium", "high", "max"]
-        : family === "opus" && at(4.5)
+        : family === "opus" && isFrom(4.5)
           ? ["low", "medium", "high"]
           : [],
-    sampling: at(4.7) ? "none" : at(4.1) ? "one_of" : "all",
-    takesOutputSchema: at(4.5) || (family === "opus" && at(4.1)),
-    takesPrefill: !at(4.6),
-    takesSystemTurns: at(4.8),
+    sampling: isFrom(4.7) ? "none" : isFrom(4.1) ? "one_of" : "all",
+    takesOutputSchema: isFrom(4.5) || (family === "opus" && isFrom(4.1)),
+    takesPrefill: !isFrom(4.6),
+    takesSystemTurns: isFrom(4.8),
   };
 }
 
 /** Sources: platform.claude.com, "Troubleshooting thinking" and the migration guides of 5.5. */
 function thinkingOff(
   family: string,
-  at: (version: number) => boolean,
+  isFrom: (version: number) => boolean,
 ): MessagesModelTraits["thinkingOff"] {
-  if (!at(5) || family === "") return at(3.7) && !at(4.6) ? "disabled" : "left_out";
-  if (alwaysThinks(family, at)) return "never";
-  return family === "sonnet" && at(5.5) ? "between_tools" : "disabled";
+  if (!isFrom(5) || family === "") return isFrom(3.7) && !isFrom(4.6) ? "disabled" : "left_out";
+  if (alwaysThinks(family, isFrom)) return "never";
+  return family === "sonnet" && isFrom(5.5) ? "between_tools" : "disabled";
 }
 
-function alwaysThinks(family: string, at: (version: number) => boolean): boolean {
-  return family === "opus" ? at(5.5) : /fable|mythos/.test(family) && at(5);
+function alwaysThinks(family: string, isFrom: (version: number) => boolean): boolean {
+  return family === "opus" ? isFrom(5.5) : /fable|mythos/.test(family) && isFrom(5);
 }
 
-function outputTokensMax(family: string, at: (version: number) => boolean): number {
-  if (at(4.6)) return 128_000;
-  if (family === "opus" && at(4) && !at(4.5)) return 32_000;
-  if (at(3.7)) return 64_000;
-  return at(3.5) ? 8192 : 4096;
+function outputTokensMax(family: string, isFrom: (version: number) => boolean): number {
+  if (isFrom(4.6)) return 128_000;
+  if (family === "opus" && isFrom(4) && !isFrom(4.5)) return 32_000;
+  if (isFrom(3.7)) return 64_000;
+  return isFrom(3.5) ? 8192 : 4096;
 }
 
 export interface GoogleModelTraits {

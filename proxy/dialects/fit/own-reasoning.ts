@@ -96,9 +96,9 @@ function fitResponses(body: JsonObject, { secret }: SecretReader, check: Request
     const { encrypted_content: encrypted } = item;
     // A reference to stored reasoning has no content: an empty secret asks whether the target can
     // read any.
-    const own = typeof encrypted === "string" ? secret(encrypted) : secret("");
-    if (own === encrypted || (own !== null && typeof encrypted !== "string")) return item;
-    if (own !== null) return { ...item, encrypted_content: own };
+    const readable = typeof encrypted === "string" ? secret(encrypted) : secret("");
+    if (readable === encrypted || (readable !== null && typeof encrypted !== "string")) return item;
+    if (readable !== null) return { ...item, encrypted_content: readable };
     if (isCompaction(item)) {
       check.drop("input[]", "must be of the account", "input[] (compaction)");
       return compacted;
@@ -123,9 +123,9 @@ function fitMessages(body: JsonObject, { secret }: SecretReader, check: RequestC
       const name = block["type"] === "redacted_thinking" ? "data" : "signature";
       const sealed = block[name];
       if (!isThinking(block) || typeof sealed !== "string") return [block];
-      const own = secret(sealed);
-      if (own === sealed) return [block];
-      return own === null ? [] : [{ ...block, [name]: own }];
+      const readable = secret(sealed);
+      if (readable === sealed) return [block];
+      return readable === null ? [] : [{ ...block, [name]: readable }];
     });
     if (content.length === blocks.length && content.every((block, i) => block === blocks[i]))
       return [message];
@@ -179,9 +179,9 @@ function withOwnDetails(message: JsonObject, readSecret: SecretReader["signature
     const name = detail["type"] === "reasoning.encrypted" ? "data" : "signature";
     const { [name]: secret } = detail;
     if (typeof secret !== "string" || secret === signatureOfOthers) return detail;
-    const own = readSecret(secret);
-    isForeign ||= own === null;
-    return own === secret ? detail : { ...detail, [name]: own };
+    const readable = readSecret(secret);
+    isForeign ||= readable === null;
+    return readable === secret ? detail : { ...detail, [name]: readable };
   });
   if (details === original) return message;
   const { reasoning_details: _, ...rest } = message;
@@ -199,8 +199,8 @@ function withSignature(
 ): JsonObject {
   const { [name]: signature } = object;
   if (typeof signature !== "string" || signature === signatureOfOthers) return object;
-  const own = readSecret(signature) ?? signatureOfOthers;
-  return own === signature ? object : { ...object, [name]: own };
+  const readable = readSecret(signature) ?? signatureOfOthers;
+  return readable === signature ? object : { ...object, [name]: readable };
 }
 
 /** The same value if it isn't a list, or if no object in it changes. */

@@ -57,30 +57,31 @@ export function chatTraitsOf(host: ModelHost, model: string): ChatTargetTraits {
 
 function findChatTraits({ chat, modelTraits }: ModelHost, model: string): ChatTargetTraits {
   const { reasoningWithTools, takesOutputSchema } = chat;
-  const own = ownTraits(modelTraits, model);
-  const family = chatModelTraits(own?.like ?? model);
-  if (own === null) return { ...family, reasoningWithTools, takesOutputSchema, takesImages: true };
+  const configured = ownTraits(modelTraits, model);
+  const family = chatModelTraits(configured?.like ?? model);
+  if (configured === null)
+    return { ...family, reasoningWithTools, takesOutputSchema, takesImages: true };
   return {
-    outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
-    efforts: own.efforts ?? family.efforts,
-    takesMaxInResponses: own.efforts === null && family.takesMaxInResponses,
-    sampling: own.sampling ?? family.sampling,
-    takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
+    outputTokensMax: configured.outputTokensMax ?? family.outputTokensMax,
+    efforts: configured.efforts ?? family.efforts,
+    takesMaxInResponses: configured.efforts === null && family.takesMaxInResponses,
+    sampling: configured.sampling ?? family.sampling,
+    takesForcedCalls: configured.takesForcedCalls ?? family.takesForcedCalls,
     takesTokenControl: family.takesTokenControl,
     reasonsByDefault: family.reasonsByDefault,
     takesVerbosity: family.takesVerbosity,
-    takesImages: own.takesImages ?? true,
-    takesOutputSchema: own.takesOutputSchema ?? takesOutputSchema,
-    ...withTools(own.reasoningWithTools, family, reasoningWithTools),
+    takesImages: configured.takesImages ?? true,
+    takesOutputSchema: configured.takesOutputSchema ?? takesOutputSchema,
+    ...withTools(configured.reasoningWithTools, family, reasoningWithTools),
   };
 }
 
 function withTools(
-  own: OwnModelTraits["reasoningWithTools"],
+  configured: OwnModelTraits["reasoningWithTools"],
   { onlyInResponses }: ChatModelTraits,
   reasoningWithTools: ChatTargetTraits["reasoningWithTools"],
 ): Pick<ChatTargetTraits, "onlyInResponses" | "reasoningWithTools"> {
-  switch (own) {
+  switch (configured) {
     case "chat":
       return { onlyInResponses: "nothing", reasoningWithTools };
     case "responses":
@@ -124,21 +125,21 @@ function findMessagesTraits(
   { modelTraits }: Pick<ModelHost, "modelTraits">,
   model: string,
 ): MessagesTargetTraits | null {
-  const own = ownTraits(modelTraits, model);
-  const builtIn = messagesModelTraits(own?.like ?? model);
-  if (own === null) return builtIn === null ? null : { ...builtIn, takesImages: true };
+  const configured = ownTraits(modelTraits, model);
+  const builtIn = messagesModelTraits(configured?.like ?? model);
+  if (configured === null) return builtIn === null ? null : { ...builtIn, takesImages: true };
   const family = builtIn ?? unknownModel;
   return {
-    outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
-    efforts: own.efforts ?? family.efforts,
-    sampling: own.sampling ?? family.sampling,
-    thinking: own.thinking ?? family.thinking,
-    thinkingOff: own.thinking === null ? family.thinkingOff : offFor(own.thinking),
-    takesOutputSchema: own.takesOutputSchema ?? family.takesOutputSchema,
+    outputTokensMax: configured.outputTokensMax ?? family.outputTokensMax,
+    efforts: configured.efforts ?? family.efforts,
+    sampling: configured.sampling ?? family.sampling,
+    thinking: configured.thinking ?? family.thinking,
+    thinkingOff: configured.thinking === null ? family.thinkingOff : offFor(configured.thinking),
+    takesOutputSchema: configured.takesOutputSchema ?? family.takesOutputSchema,
     takesPrefill: family.takesPrefill,
     takesSystemTurns: family.takesSystemTurns,
-    takesImages: own.takesImages ?? true,
-    takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
+    takesImages: configured.takesImages ?? true,
+    takesForcedCalls: configured.takesForcedCalls ?? family.takesForcedCalls,
   };
 }
 
@@ -166,15 +167,15 @@ function ownTraits(entries: readonly OwnModelTraits[], model: string): OwnModelT
 
 /** Whether a name matches a pattern, in which `*` matches any characters. Takes linear time. */
 export function namesModel(pattern: string, name: string): boolean {
-  const [first = "", ...others] = pattern.split("*");
-  const last = others.pop();
+  const [first = "", ...furtherParts] = pattern.split("*");
+  const last = furtherParts.pop();
   if (last === undefined) return pattern === name;
   if (!name.startsWith(first)) return false;
-  let at = first.length;
-  for (const piece of others) {
-    const index = name.indexOf(piece, at);
+  let position = first.length;
+  for (const piece of furtherParts) {
+    const index = name.indexOf(piece, position);
     if (index === -1) return false;
-    at = index + piece.length;
+    position = index + piece.length;
   }
-  return name.length - last.length >= at && name.endsWith(last);
+  return name.length - last.length >= position && name.endsWith(last);
 }

@@ -16,27 +16,27 @@ import { camelFields } from "./google-request-fields.js";
 /** Null for an empty part, and for a part that is refused. */
 export function googlePartToChat(
   part: JsonObject,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): JsonObject | null {
   if (!isAbsent(part["text"])) {
-    const text = reader.text(part["text"], `${at}.text`);
+    const text = reader.text(part["text"], `${path}.text`);
     return text === "" ? null : { type: "text", text };
   }
-  if (!isAbsent(part["inlineData"])) return inlineData(part["inlineData"], at, reader);
-  if (!isAbsent(part["fileData"])) return fileData(part["fileData"], at, reader);
+  if (!isAbsent(part["inlineData"])) return inlineData(part["inlineData"], path, reader);
+  if (!isAbsent(part["fileData"])) return fileData(part["fileData"], path, reader);
   return null;
 }
 
 function inlineData(value: unknown, partAt: string, reader: RequestReader): JsonObject | null {
-  const at = `${partAt}.inlineData`;
-  const blob = camelFields(reader.object(value, at));
-  const type = reader.text(blob["mimeType"], `${at}.mimeType`);
+  const path = `${partAt}.inlineData`;
+  const blob = camelFields(reader.object(value, path));
+  const type = reader.text(blob["mimeType"], `${path}.mimeType`);
   const mediaType = type.toLowerCase().split(";", 1)[0]!.trim();
-  const base64 = plainBase64(reader.text(blob["data"], `${at}.data`));
+  const base64 = plainBase64(reader.text(blob["data"], `${path}.data`));
   const name = isAbsent(blob["displayName"])
     ? null
-    : reader.text(blob["displayName"], `${at}.displayName`);
+    : reader.text(blob["displayName"], `${path}.displayName`);
   if (mediaType.startsWith("image/"))
     return { type: "image_url", image_url: { url: writeDataUrl({ mediaType, base64 }) } };
   if (mediaType === "application/pdf")
@@ -46,7 +46,7 @@ function inlineData(value: unknown, partAt: string, reader: RequestReader): Json
   const format = audioFormats.get(mediaType);
   if (format !== undefined) return { type: "input_audio", input_audio: { data: base64, format } };
   reader.unsupported(
-    `${at}.mimeType`,
+    `${path}.mimeType`,
     "must be of an image, a PDF, a text, or audio in WAV or MP3",
     "which takes no other media",
   );
@@ -73,16 +73,16 @@ function plainBase64(data: string): string {
 }
 
 function fileData(value: unknown, partAt: string, reader: RequestReader): JsonObject | null {
-  const at = `${partAt}.fileData`;
-  const file = camelFields(reader.object(value, at));
-  const url = reader.text(file["fileUri"], `${at}.fileUri`);
-  const type = isAbsent(file["mimeType"]) ? "" : reader.text(file["mimeType"], `${at}.mimeType`);
+  const path = `${partAt}.fileData`;
+  const file = camelFields(reader.object(value, path));
+  const url = reader.text(file["fileUri"], `${path}.fileUri`);
+  const type = isAbsent(file["mimeType"]) ? "" : reader.text(file["mimeType"], `${path}.mimeType`);
   if (isWebUrl(url) && !isGoogleFile.test(url) && type.toLowerCase().startsWith("image/"))
     return { type: "image_url", image_url: { url } };
   if (isWebUrl(url) && !isGoogleFile.test(url) && isPdf.test(type) && reader.takesFileUrls)
     return { type: "file", file: { file_url: url } };
   reader.unsupported(
-    `${at}.fileUri`,
+    `${path}.fileUri`,
     "must be the address of an image in the web",
     "which has no access to Google's files: send inlineData",
   );
@@ -102,16 +102,16 @@ interface ResultContent {
 
 export function googleResultContent(
   result: JsonObject,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): ResultContent {
   const { response: responseField, parts: media } = result;
-  const response = isAbsent(responseField) ? {} : reader.object(responseField, `${at}.response`);
-  const list = isAbsent(media) ? [] : reader.list(media, `${at}.parts`);
+  const response = isAbsent(responseField) ? {} : reader.object(responseField, `${path}.response`);
+  const list = isAbsent(media) ? [] : reader.list(media, `${path}.parts`);
   const parts: JsonObject[] = [];
   for (const [i, item] of list.entries()) {
-    const part = camelFields(reader.object(item, `${at}.parts[${i}]`));
-    const translated = googlePartToChat(part, `${at}.parts[${i}]`, reader);
+    const part = camelFields(reader.object(item, `${path}.parts[${i}]`));
+    const translated = googlePartToChat(part, `${path}.parts[${i}]`, reader);
     if (translated !== null) parts.push(translated);
   }
   return { content: responseText(response), parts };
@@ -119,8 +119,8 @@ export function googleResultContent(
 
 /** A text alone stays a text; everything else becomes JSON, as the model would see it at Google. */
 function responseText(response: JsonObject): ChatContent {
-  const [only, ...others] = Object.entries(response);
-  if (only !== undefined && others.length === 0 && typeof only[1] === "string") {
+  const [only, ...furtherMembers] = Object.entries(response);
+  if (only !== undefined && furtherMembers.length === 0 && typeof only[1] === "string") {
     if (only[0] === "error") return failedContent(only[1]);
     if (only[0] === "output" || only[0] === "result") return only[1];
   }

@@ -64,11 +64,11 @@ function maxTokens(value: unknown, reader: RequestReader): number | undefined {
 }
 
 function stop(value: unknown, reader: RequestReader): readonly string[] | undefined {
-  const at = "generationConfig.stopSequences";
+  const path = "generationConfig.stopSequences";
   if (isAbsent(value)) return undefined;
   const sequences = reader
-    .list(value, at)
-    .map((sequence, i) => reader.text(sequence, `${at}[${i}]`));
+    .list(value, path)
+    .map((sequence, i) => reader.text(sequence, `${path}[${i}]`));
   return sequences.length === 0 ? undefined : sequences;
 }
 
@@ -81,18 +81,18 @@ const levels: ReadonlyMap<string, string | undefined> = new Map([
 ]);
 
 function reasoningEffort(value: unknown, reader: RequestReader): string | undefined {
-  const at = "generationConfig.thinkingConfig";
+  const path = "generationConfig.thinkingConfig";
   if (isAbsent(value)) return undefined;
-  const { thinkingLevel: level, thinkingBudget: budget } = camelFields(reader.object(value, at));
+  const { thinkingLevel: level, thinkingBudget: budget } = camelFields(reader.object(value, path));
   if (!isAbsent(level))
     return reader.enumValue(
       typeof level === "string" ? level.toUpperCase() : level,
       levels,
-      `${at}.thinkingLevel`,
+      `${path}.thinkingLevel`,
     );
   // -1 means that the model decides.
   if (isAbsent(budget) || budget === -1) return undefined;
-  return budget === 0 ? "none" : effortOfBudget(reader.count(budget, `${at}.thinkingBudget`));
+  return budget === 0 ? "none" : effortOfBudget(reader.count(budget, `${path}.thinkingBudget`));
 }
 
 function responseFormat(config: JsonObject, reader: RequestReader): JsonObject | undefined {
@@ -103,8 +103,8 @@ function responseFormat(config: JsonObject, reader: RequestReader): JsonObject |
       `must be text/plain or application/json, not ${quote(type)}`,
       "which returns nothing else",
     );
-  const at = "generationConfig.responseJsonSchema";
-  if (!isAbsent(responseJsonSchema)) return schemaFormat(reader.object(responseJsonSchema, at));
+  const path = "generationConfig.responseJsonSchema";
+  if (!isAbsent(responseJsonSchema)) return schemaFormat(reader.object(responseJsonSchema, path));
   if (!isAbsent(responseSchema)) {
     const schema = reader.object(responseSchema, "generationConfig.responseSchema");
     return schemaFormat(jsonSchemaOf(schema) as JsonObject);

@@ -58,26 +58,26 @@ function functionsIn(value: unknown, reader: RequestReader): JsonObject[] {
     const tool = camelFields(reader.object(item, `tools[${i}]`));
     reader.fields(tool, googleToolFields, `tools[${i}].`);
     if (isAbsent(tool["functionDeclarations"])) continue;
-    const at = `tools[${i}].functionDeclarations`;
-    for (const [j, declared] of reader.list(asList(tool["functionDeclarations"]), at).entries())
-      tools.push(toTool(declared, `${at}[${j}]`, reader));
+    const path = `tools[${i}].functionDeclarations`;
+    for (const [j, declared] of reader.list(asList(tool["functionDeclarations"]), path).entries())
+      tools.push(toTool(declared, `${path}[${j}]`, reader));
   }
   return tools;
 }
 
-function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const declared = camelFields(reader.object(value, at));
-  reader.fields(declared, googleFunctionFields, `${at}.`);
+function toTool(value: unknown, path: string, reader: RequestReader): JsonObject {
+  const declared = camelFields(reader.object(value, path));
+  reader.fields(declared, googleFunctionFields, `${path}.`);
   const called: Record<string, unknown> = {
-    name: fittingToolName(reader.name(declared["name"], `${at}.name`)),
+    name: fittingToolName(reader.name(declared["name"], `${path}.name`)),
   };
   if (!isAbsent(declared["description"]))
-    called["description"] = reader.text(declared["description"], `${at}.description`);
+    called["description"] = reader.text(declared["description"], `${path}.description`);
   const { parameters, parametersJsonSchema } = declared;
   if (!isAbsent(parametersJsonSchema))
-    called["parameters"] = reader.object(parametersJsonSchema, `${at}.parametersJsonSchema`);
+    called["parameters"] = reader.object(parametersJsonSchema, `${path}.parametersJsonSchema`);
   else if (!isAbsent(parameters))
-    called["parameters"] = jsonSchemaOf(reader.object(parameters, `${at}.parameters`));
+    called["parameters"] = jsonSchemaOf(reader.object(parameters, `${path}.parameters`));
   return { type: "function", function: called };
 }
 
@@ -92,18 +92,18 @@ interface CallingConfig {
 }
 
 function callingConfig(value: unknown, reader: RequestReader): CallingConfig {
-  const at = "toolConfig.functionCallingConfig";
+  const path = "toolConfig.functionCallingConfig";
   const none = { mode: "AUTO", allowed: null };
   if (isAbsent(value)) return none;
   const config = camelFields(reader.object(value, "toolConfig"));
   reader.fields(config, googleToolConfigFields, "toolConfig.");
   if (isAbsent(config["functionCallingConfig"])) return none;
-  const calling = camelFields(reader.object(config["functionCallingConfig"], at));
-  const mode = reader.enumValue(calling["mode"], modes, `${at}.mode`) ?? "AUTO";
+  const calling = camelFields(reader.object(config["functionCallingConfig"], path));
+  const mode = reader.enumValue(calling["mode"], modes, `${path}.mode`) ?? "AUTO";
   const { allowedFunctionNames: allowed } = calling;
   if (isAbsent(allowed)) return { mode, allowed: null };
   const names = reader
-    .list(allowed, `${at}.allowedFunctionNames`)
-    .map((name, i) => fittingToolName(reader.text(name, `${at}.allowedFunctionNames[${i}]`)));
+    .list(allowed, `${path}.allowedFunctionNames`)
+    .map((name, i) => fittingToolName(reader.text(name, `${path}.allowedFunctionNames[${i}]`)));
   return { mode, allowed: names.length === 0 ? null : new Set(names) };
 }

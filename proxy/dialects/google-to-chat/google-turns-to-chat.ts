@@ -32,13 +32,13 @@ export function googleTurnsToChat(
   if (!isAbsent(body["systemInstruction"])) turns.system(body["systemInstruction"]);
   const contents = reader.list(asList(body["contents"]), "contents");
   for (const [i, item] of contents.entries()) {
-    const at = `contents[${i}]`;
-    const content = camelFields(reader.object(item, at));
-    reader.fields(content, googleContentFields, `${at}.`);
+    const path = `contents[${i}]`;
+    const content = camelFields(reader.object(item, path));
+    reader.fields(content, googleContentFields, `${path}.`);
     const { role = "user" } = content;
     if (role !== null && role !== "" && !roles.has(role))
-      reader.refuse(`${at}.role`, `must be user or model, not ${quote(role)}`);
-    turns.add(role === "model" ? "model" : "user", content["parts"], `${at}.parts`);
+      reader.refuse(`${path}.role`, `must be user or model, not ${quote(role)}`);
+    turns.add(role === "model" ? "model" : "user", content["parts"], `${path}.parts`);
   }
   if (contents.length === 0) reader.refuse("contents", "must hold at least one content");
   return turns.messages();
@@ -71,20 +71,20 @@ class Turns {
 
   /** A content, or a plain text, which Google's clients may also write. */
   system(value: unknown): void {
-    const at = "systemInstruction";
+    const path = "systemInstruction";
     const content = typeof value === "string" ? { parts: [{ text: value }] } : value;
-    const { parts } = camelFields(this.#reader.object(content, at));
-    const texts = this.#partsOf(parts, `${at}.parts`).flatMap(([part, partAt]) =>
+    const { parts } = camelFields(this.#reader.object(content, path));
+    const texts = this.#partsOf(parts, `${path}.parts`).flatMap(([part, partAt]) =>
       isAbsent(part["text"]) ? [] : [this.#reader.text(part["text"], `${partAt}.text`)],
     );
     const text = texts.join("\n");
     if (text !== "") this.#messages.push({ role: "system", content: text });
   }
 
-  add(role: Role, parts: unknown, at: string): void {
+  add(role: Role, parts: unknown, path: string): void {
     if (role !== this.#role) this.#endTurn();
     this.#role = role;
-    for (const [part, partAt] of this.#partsOf(parts, at)) {
+    for (const [part, partAt] of this.#partsOf(parts, path)) {
       this.#reader.fields(part, googlePartFields, `${partAt}.`);
       if (isOfGoogle(part)) continue;
       if (role === "model") this.#modelPart(part, partAt);
@@ -100,31 +100,31 @@ class Turns {
   }
 
   /** A single part may come without a list, as protocol buffers allow. */
-  #partsOf(value: unknown, at: string): readonly (readonly [JsonObject, string])[] {
+  #partsOf(value: unknown, path: string): readonly (readonly [JsonObject, string])[] {
     if (isAbsent(value)) return [];
     const list = Array.isArray(value) ? value : [value];
     return list.map((part: unknown, i) => [
-      camelFields(this.#reader.object(part, `${at}[${i}]`)),
-      `${at}[${i}]`,
+      camelFields(this.#reader.object(part, `${path}[${i}]`)),
+      `${path}[${i}]`,
     ]);
   }
 
-  #userPart(part: JsonObject, at: string): void {
+  #userPart(part: JsonObject, path: string): void {
     if (!isAbsent(part["functionResponse"]))
-      return this.#result(part["functionResponse"], `${at}.functionResponse`);
+      return this.#result(part["functionResponse"], `${path}.functionResponse`);
     if (part["thought"] === true) return;
-    const translated = googlePartToChat(part, at, this.#reader);
+    const translated = googlePartToChat(part, path, this.#reader);
     if (translated !== null) this.#parts.push(translated);
   }
 
-  #result(value: unknown, at: string): void {
-    const result = camelFields(this.#reader.object(value, at));
-    this.#reader.fields(result, googleResultFields, `${at}.`);
-    const name = isAbsent(result["name"]) ? "" : this.#reader.text(result["name"], `${at}.name`);
-    const id = isAbsent(result["id"]) ? null : this.#reader.text(result["id"], `${at}.id`);
+  #result(value: unknown, path: string): void {
+    const result = camelFields(this.#reader.object(value, path));
+    this.#reader.fields(result, googleResultFields, `${path}.`);
+    const name = isAbsent(result["name"]) ? "" : this.#reader.text(result["name"], `${path}.name`);
+    const id = isAbsent(result["id"]) ? null : this.#reader.text(result["id"], `${path}.id`);
     const callId = this.#calls.answeredBy(id, name);
-    if (callId === null) return this.#refuseResult(id, at);
-    const { content, parts } = googleResultContent(result, at, this.#reader);
+    if (callId === null) return this.#refuseResult(id, path);
+    const { content, parts } = googleResultContent(result, path, this.#reader);
     const message = { role: "tool", tool_call_id: callId, content };
     if (parts.length === 0) return void this.#results.push(message);
     const texts = typeof content === "string" ? [{ type: "text", text: content }] : content;
@@ -140,44 +140,45 @@ class Turns {
    * Refuses a second result of a call, except one that gemini-cli repeats when it resumes a
    * conversation.
    */
-  #refuseResult(id: string | null, at: string): void {
+  #refuseResult(id: string | null, path: string): void {
     if (this.#calls.hasResult(id))
-      this.#reader.drop(at, "must be the only result of its call", "which takes one");
+      this.#reader.drop(path, "must be the only result of its call", "which takes one");
     else
       this.#reader.refuse(
-        at,
+        path,
         "must answer a call of the content before it: none has this id, or this name",
       );
   }
 
-  #modelPart(part: JsonObject, at: string): void {
+  #modelPart(part: JsonObject, path: string): void {
     const { thoughtSignature: signature } = part;
     const keptReasoning = typeof signature === "string" ? keptInSignature(signature) : null;
     if (!isAbsent(part["functionCall"])) {
       this.#keptReasoning = keptReasoning ?? this.#keptReasoning;
-      return this.#call(part, `${at}.functionCall`, keptReasoning === null);
+      return this.#call(part, `${path}.functionCall`, keptReasoning === null);
     }
     this.#keptReasoning ??= keptReasoning;
     if (part["thought"] === true) {
-      if (!isAbsent(part["text"])) this.#thoughts += this.#reader.text(part["text"], `${at}.text`);
+      if (!isAbsent(part["text"]))
+        this.#thoughts += this.#reader.text(part["text"], `${path}.text`);
       return;
     }
     if (isAbsent(part["text"]) && !isAbsent(part["inlineData"] ?? part["fileData"]))
       return this.#reader.drop(
-        `${at}.inlineData`,
+        `${path}.inlineData`,
         "must be left out",
         "whose assistant only says texts",
       );
-    const translated = googlePartToChat(part, at, this.#reader);
+    const translated = googlePartToChat(part, path, this.#reader);
     if (translated !== null) this.#parts.push(translated);
   }
 
-  #call(part: JsonObject, at: string, isSignedByGoogle: boolean): void {
-    const call = camelFields(this.#reader.object(part["functionCall"], at));
-    this.#reader.fields(call, googleCallFields, `${at}.`);
-    const name = this.#reader.name(call["name"], `${at}.name`);
-    const id = isAbsent(call["id"]) ? null : this.#reader.text(call["id"], `${at}.id`);
-    const args = isAbsent(call["args"]) ? {} : this.#reader.object(call["args"], `${at}.args`);
+  #call(part: JsonObject, path: string, isSignedByGoogle: boolean): void {
+    const call = camelFields(this.#reader.object(part["functionCall"], path));
+    this.#reader.fields(call, googleCallFields, `${path}.`);
+    const name = this.#reader.name(call["name"], `${path}.name`);
+    const id = isAbsent(call["id"]) ? null : this.#reader.text(call["id"], `${path}.id`);
+    const args = isAbsent(call["args"]) ? {} : this.#reader.object(call["args"], `${path}.args`);
     const { thoughtSignature: signature } = part;
     this.#toolCalls.push({
       id: this.#calls.begin(id, name),
@@ -260,15 +261,15 @@ class OpenCalls {
    */
   answeredBy(givenId: string | null, name: string): string | null {
     const byId = givenId === null ? -1 : this.#open.findIndex((call) => call.givenId === givenId);
-    const at =
+    const position =
       byId !== -1
         ? byId
         : this.#open.findIndex(
             (call) => call.name === name && (call.givenId === null || (givenId ?? "") === ""),
           );
-    if (at === -1) return null;
+    if (position === -1) return null;
     if (givenId !== null) this.#answered.add(givenId);
-    return this.#open.splice(at, 1)[0]!.id;
+    return this.#open.splice(position, 1)[0]!.id;
   }
 
   /** Whether the call with this id already has its result. */

@@ -18,7 +18,7 @@ const translations: ReadonlyMap<
   unknown,
   {
     readonly fields: FieldTable;
-    readonly part: (block: JsonObject, at: string, reader: RequestReader) => JsonObject;
+    readonly part: (block: JsonObject, path: string, reader: RequestReader) => JsonObject;
   }
 > = new Map([
   ["text", { fields: messagesTextFields, part: textPart }],
@@ -42,7 +42,7 @@ const supported = {
 export function messagesBlockToChat(
   block: JsonObject,
   where: keyof typeof supported,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): JsonObject {
   const { type } = block;
@@ -51,81 +51,82 @@ export function messagesBlockToChat(
   const translate = isElsewhere ? undefined : translations.get(type);
   if (translate === undefined) {
     reader.unsupported(
-      `${at}.type`,
+      `${path}.type`,
       `must be ${supported[where]}`,
       "which supports nothing else there",
     );
     return { type: "text", text: "" };
   }
-  reader.fields(block, translate.fields, `${at}.`);
-  return translate.part(block, at, reader);
+  reader.fields(block, translate.fields, `${path}.`);
+  return translate.part(block, path, reader);
 }
 
 /** Translates content that may only hold text. */
 export function messagesTextsToChat(
   content: unknown,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): string | readonly JsonObject[] {
-  const blocks = reader.content(content, at);
+  const blocks = reader.content(content, path);
   if (typeof blocks === "string") return blocks;
   return chatContent(
     blocks.map((block, i) =>
-      messagesBlockToChat(reader.object(block, `${at}[${i}]`), "system", `${at}[${i}]`, reader),
+      messagesBlockToChat(reader.object(block, `${path}[${i}]`), "system", `${path}[${i}]`, reader),
     ),
   );
 }
 
-function textPart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
-  return { type: "text", text: reader.text(block["text"], `${at}.text`) };
+function textPart(block: JsonObject, path: string, reader: RequestReader): JsonObject {
+  return { type: "text", text: reader.text(block["text"], `${path}.text`) };
 }
 
 /** A search result that the client provides. */
-function searchResultPart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
-  const title = reader.text(block["title"], `${at}.title`);
-  const source = reader.text(block["source"], `${at}.source`);
-  const content = messagesTextsToChat(block["content"], `${at}.content`, reader);
+function searchResultPart(block: JsonObject, path: string, reader: RequestReader): JsonObject {
+  const title = reader.text(block["title"], `${path}.title`);
+  const source = reader.text(block["source"], `${path}.source`);
+  const content = messagesTextsToChat(block["content"], `${path}.content`, reader);
   const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
   return { type: "text", text: [`${title} (${source})`, ...texts].join("\n") };
 }
 
 /** The result of a client's own tool search, after which it loads the tools, as in Claude Code. */
-function toolReferencePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
-  const name = fittingToolName(reader.name(block["tool_name"], `${at}.tool_name`));
+function toolReferencePart(block: JsonObject, path: string, reader: RequestReader): JsonObject {
+  const name = fittingToolName(reader.name(block["tool_name"], `${path}.tool_name`));
   return { type: "text", text: `The tool ${name} is loaded.` };
 }
 
-function imagePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
-  const source = reader.object(block["source"], `${at}.source`);
+function imagePart(block: JsonObject, path: string, reader: RequestReader): JsonObject {
+  const source = reader.object(block["source"], `${path}.source`);
   switch (source["type"]) {
     case "url":
       return {
         type: "image_url",
-        image_url: { url: reader.text(source["url"], `${at}.source.url`) },
+        image_url: { url: reader.text(source["url"], `${path}.source.url`) },
       };
     case "base64":
-      return { type: "image_url", image_url: { url: base64Url(source, `${at}.source`, reader) } };
+      return { type: "image_url", image_url: { url: base64Url(source, `${path}.source`, reader) } };
     default:
-      return unsupportedSource(`${at}.source.type`, "must be base64 or url", reader);
+      return unsupportedSource(`${path}.source.type`, "must be base64 or url", reader);
   }
 }
 
-function filePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
-  const source = reader.object(block["source"], `${at}.source`);
-  const title = isAbsent(block["title"]) ? "" : reader.text(block["title"], `${at}.title`);
+function filePart(block: JsonObject, path: string, reader: RequestReader): JsonObject {
+  const source = reader.object(block["source"], `${path}.source`);
+  const title = isAbsent(block["title"]) ? "" : reader.text(block["title"], `${path}.title`);
   switch (source["type"]) {
     case "base64":
       return {
         type: "file",
         file: {
           filename: title === "" ? namelessPdf : title,
-          file_data: base64Url(source, `${at}.source`, reader),
+          file_data: base64Url(source, `${path}.source`, reader),
         },
       };
     case "text": {
-      const base64 = Buffer.from(reader.text(source["data"], `${at}.source.data`), "utf8").toString(
-        "base64",
-      );
+      const base64 = Buffer.from(
+        reader.text(source["data"], `${path}.source.data`),
+        "utf8",
+      ).toString("base64");
       return {
         type: "file",
         file: {
@@ -136,23 +137,23 @@ function filePart(block: JsonObject, at: string, reader: RequestReader): JsonObj
     }
     case "url":
       if (reader.takesFileUrls)
-        return { type: "file", file: fileUrlPart(source["url"], `${at}.source.url`, reader) };
+        return { type: "file", file: fileUrlPart(source["url"], `${path}.source.url`, reader) };
   }
-  return unsupportedSource(`${at}.source.type`, "must be base64 or text", reader);
+  return unsupportedSource(`${path}.source.type`, "must be base64 or text", reader);
 }
 
 /**
  * The address of a file. Chat completions have no such field: it only passes through them to
  * another dialect.
  */
-function fileUrlPart(url: unknown, at: string, reader: RequestReader): JsonObject {
-  return { file_url: reader.text(url, at) };
+function fileUrlPart(url: unknown, path: string, reader: RequestReader): JsonObject {
+  return { file_url: reader.text(url, path) };
 }
 
-function base64Url(source: JsonObject, at: string, reader: RequestReader): string {
+function base64Url(source: JsonObject, path: string, reader: RequestReader): string {
   return writeDataUrl({
-    mediaType: reader.name(source["media_type"], `${at}.media_type`),
-    base64: reader.text(source["data"], `${at}.data`),
+    mediaType: reader.name(source["media_type"], `${path}.media_type`),
+    base64: reader.text(source["data"], `${path}.data`),
   });
 }
 

@@ -29,30 +29,30 @@ export function messagesToolsToChat(
 const runByAnthropic =
   /^(?:web_search|web_fetch|code_execution|tool_search_tool_(?:regex|bm25)|advisor)(?:_\d+)?$|^mcp_toolset$/;
 
-function isTranslatable(tool: JsonObject, at: string, reader: RequestReader): boolean {
+function isTranslatable(tool: JsonObject, path: string, reader: RequestReader): boolean {
   const { type } = tool;
   if (isAbsent(type) || type === "custom") return true;
   const note = "which doesn't have Anthropic's own tools";
   if (typeof type === "string" && runByAnthropic.test(type))
-    reader.drop(`${at}.type`, "must be custom", note, `tools[] (${type})`);
-  else reader.unsupported(`${at}.type`, "must be custom", note);
+    reader.drop(`${path}.type`, "must be custom", note, `tools[] (${type})`);
+  else reader.unsupported(`${path}.type`, "must be custom", note);
   return false;
 }
 
-function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject {
-  reader.fields(tool, messagesToolDefinitionFields, `${at}.`);
+function toTool(tool: JsonObject, path: string, reader: RequestReader): JsonObject {
+  reader.fields(tool, messagesToolDefinitionFields, `${path}.`);
   const called: Record<string, unknown> = {
-    name: fittingToolName(reader.name(tool["name"], `${at}.name`)),
+    name: fittingToolName(reader.name(tool["name"], `${path}.name`)),
   };
   if (!isAbsent(tool["description"]))
-    called["description"] = reader.text(tool["description"], `${at}.description`);
-  called["parameters"] = objectSchema(tool["input_schema"], `${at}.input_schema`, reader);
-  if (reader.flag(tool["strict"], `${at}.strict`) === true) {
+    called["description"] = reader.text(tool["description"], `${path}.description`);
+  called["parameters"] = objectSchema(tool["input_schema"], `${path}.input_schema`, reader);
+  if (reader.flag(tool["strict"], `${path}.strict`) === true) {
     // Anthropic enforces more schemas: those with optional fields, and with other formats.
     if (isStrictSchema(called["parameters"])) called["strict"] = true;
     else
       reader.drop(
-        `${at}.strict`,
+        `${path}.strict`,
         "must be left out",
         "which enforces no schema with optional fields, or with keywords that OpenAI doesn't list",
       );

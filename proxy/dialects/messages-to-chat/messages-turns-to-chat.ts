@@ -34,23 +34,23 @@ export function messagesTurnsToChat(
   if (compaction !== null) messages.push({ role: "user", content: compaction.summary });
   for (const [i, item] of clientTurns.entries()) {
     if (i < (compaction?.turn ?? 0)) continue;
-    const at = `messages[${i}]`;
-    const turn = i === compaction?.turn ? compaction.rest : reader.object(item, at);
-    reader.fields(turn, messagesTurnFields, `${at}.`);
+    const path = `messages[${i}]`;
+    const turn = i === compaction?.turn ? compaction.rest : reader.object(item, path);
+    reader.fields(turn, messagesTurnFields, `${path}.`);
     switch (turn["role"]) {
       case "user":
-        addUser(turns, turn["content"], `${at}.content`, reader);
+        addUser(turns, turn["content"], `${path}.content`, reader);
         break;
       case "assistant":
         if (i === clientTurns.length - 1)
-          reader.unsupported(at, "must not be an assistant message", "which can't continue one");
-        addAssistant(messages, turn["content"], `${at}.content`, reader);
+          reader.unsupported(path, "must not be an assistant message", "which can't continue one");
+        addAssistant(messages, turn["content"], `${path}.content`, reader);
         break;
       case "system":
-        addSystem(messages, turn["content"], `${at}.content`, reader);
+        addSystem(messages, turn["content"], `${path}.content`, reader);
         break;
       default:
-        reader.refuse(`${at}.role`, "must be one of user, assistant, system");
+        reader.refuse(`${path}.role`, "must be one of user, assistant, system");
     }
   }
   if (clientTurns.length === 0) reader.refuse("messages", "must hold at least one message");
@@ -88,10 +88,10 @@ function lastCompaction(turns: readonly unknown[]): Compaction | null {
 function addSystem(
   messages: JsonObject[],
   content: unknown,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): void {
-  const text = messagesTextsToChat(content, at, reader);
+  const text = messagesTextsToChat(content, path, reader);
   if (text !== "") messages.push({ role: "system", content: text });
 }
 
@@ -104,31 +104,31 @@ interface Turns {
 function addUser(
   { messages, takesFilesInResults }: Turns,
   content: unknown,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): void {
-  const blocks = reader.content(content, at);
+  const blocks = reader.content(content, path);
   if (typeof blocks === "string") return void messages.push({ role: "user", content: blocks });
   const results: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const parts: JsonObject[] = [];
   for (const [i, item] of blocks.entries()) {
-    const block = reader.object(item, `${at}[${i}]`);
+    const block = reader.object(item, `${path}[${i}]`);
     if (block["type"] === "tool_result") {
-      const result = toolResult(block, `${at}[${i}]`, reader);
+      const result = toolResult(block, `${path}[${i}]`, reader);
       if (takesFilesInResults) results.push(toolMessage(result, result.parts));
       else {
         const split = splitToolResult(result.parts, result.id);
         results.push(toolMessage(result, split.texts));
         append(attached, split.attached);
       }
-    } else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
+    } else parts.push(messagesBlockToChat(block, "user", `${path}[${i}]`, reader));
   }
   // Results must directly follow their calls.
   append(messages, results);
   append(attached, parts);
   if (attached.length > 0) messages.push({ role: "user", content: chatContent(attached) });
-  else if (results.length === 0) reader.refuse(at, "must not be empty");
+  else if (results.length === 0) reader.refuse(path, "must not be empty");
 }
 
 interface ToolResult {
@@ -137,11 +137,11 @@ interface ToolResult {
   readonly failed: boolean;
 }
 
-function toolResult(block: JsonObject, at: string, reader: RequestReader): ToolResult {
-  reader.fields(block, messagesToolResultFields, `${at}.`);
-  const { id } = readSignedId(reader.name(block["tool_use_id"], `${at}.tool_use_id`));
-  const parts = resultParts(block["content"], `${at}.content`, reader);
-  return { id, parts, failed: reader.flag(block["is_error"], `${at}.is_error`) === true };
+function toolResult(block: JsonObject, path: string, reader: RequestReader): ToolResult {
+  reader.fields(block, messagesToolResultFields, `${path}.`);
+  const { id } = readSignedId(reader.name(block["tool_use_id"], `${path}.tool_use_id`));
+  const parts = resultParts(block["content"], `${path}.content`, reader);
+  return { id, parts, failed: reader.flag(block["is_error"], `${path}.is_error`) === true };
 }
 
 function toolMessage({ id, failed }: ToolResult, parts: readonly JsonObject[]): JsonObject {
@@ -149,28 +149,28 @@ function toolMessage({ id, failed }: ToolResult, parts: readonly JsonObject[]): 
   return { role: "tool", tool_call_id: id, content: failed ? failedContent(content) : content };
 }
 
-function resultParts(content: unknown, at: string, reader: RequestReader): JsonObject[] {
-  const blocks = isAbsent(content) ? "" : reader.content(content, at);
+function resultParts(content: unknown, path: string, reader: RequestReader): JsonObject[] {
+  const blocks = isAbsent(content) ? "" : reader.content(content, path);
   if (typeof blocks === "string") return blocks === "" ? [] : [{ type: "text", text: blocks }];
   return blocks.map((item, i) =>
-    messagesBlockToChat(reader.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, reader),
+    messagesBlockToChat(reader.object(item, `${path}[${i}]`), "result", `${path}[${i}]`, reader),
   );
 }
 
 function addAssistant(
   messages: JsonObject[],
   content: unknown,
-  at: string,
+  path: string,
   reader: RequestReader,
 ): void {
-  const blocks = reader.content(content, at);
+  const blocks = reader.content(content, path);
   if (typeof blocks === "string") return void messages.push({ role: "assistant", content: blocks });
   const thinking: string[] = [];
   const wrapped: JsonObject[] = [];
   const parts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   for (const [i, item] of blocks.entries()) {
-    const blockAt = `${at}[${i}]`;
+    const blockAt = `${path}[${i}]`;
     const block = reader.object(item, blockAt);
     switch (block["type"]) {
       case "thinking":
@@ -211,15 +211,15 @@ function isUnsigned(signature: unknown): boolean {
   return isAbsent(signature) || signature === "" || signature === noSignature;
 }
 
-function toolCall(block: JsonObject, at: string, reader: RequestReader): JsonObject {
-  reader.fields(block, messagesToolUseFields, `${at}.`);
-  const { id, extra } = readSignedId(reader.name(block["id"], `${at}.id`));
+function toolCall(block: JsonObject, path: string, reader: RequestReader): JsonObject {
+  reader.fields(block, messagesToolUseFields, `${path}.`);
+  const { id, extra } = readSignedId(reader.name(block["id"], `${path}.id`));
   return {
     id,
     type: "function",
     function: {
-      name: fittingToolName(reader.name(block["name"], `${at}.name`)),
-      arguments: writeExactly(reader.object(block["input"], `${at}.input`)),
+      name: fittingToolName(reader.name(block["name"], `${path}.name`)),
+      arguments: writeExactly(reader.object(block["input"], `${path}.input`)),
     },
     ...extra,
   };

@@ -92,8 +92,8 @@ export function answeredChoice({ choices }: JsonObject): JsonObject | undefined 
   const messages = list.map(({ message }) => message).filter(isObject);
   if (list.length < 2 || messages.length < 2) return list[0];
   const message: Record<string, unknown> = {};
-  for (const one of messages)
-    for (const [name, value] of Object.entries(one))
+  for (const part of messages)
+    for (const [name, value] of Object.entries(part))
       if (isAbsent(message[name]) || message[name] === "") message[name] = value;
   const calls = messages.flatMap(({ tool_calls: some }) => (Array.isArray(some) ? some : []));
   if (calls.length > 0) message["tool_calls"] = calls;
@@ -311,14 +311,14 @@ function isLogprob(value: unknown): value is TokenLogprob {
 
 function logprobOf(value: TokenLogprob): Logprob {
   const { token, logprob, top_logprobs: top } = value;
-  const others = Array.isArray(top)
+  const alternatives = Array.isArray(top)
     ? top.filter(isLogprob).map((alternative) => ({
         token: alternative.token,
         logprob: alternative.logprob,
         bytes: bytesOf(alternative),
       }))
     : [];
-  return { token, logprob, bytes: bytesOf(value), top_logprobs: others };
+  return { token, logprob, bytes: bytesOf(value), top_logprobs: alternatives };
 }
 
 function bytesOf(value: TokenLogprob): readonly unknown[] {

@@ -82,9 +82,13 @@ export function isStrictSchema(schema: unknown): boolean {
     if (!names.every((name) => all.has(name))) return false;
   }
   return Object.entries(schema).every(
-    ([keyword, each]) =>
+    ([keyword, keywordValue]) =>
       holdsData.has(keyword) ||
-      isStrictSchema(namesSchemas.has(keyword) && isObject(each) ? Object.values(each) : each),
+      isStrictSchema(
+        namesSchemas.has(keyword) && isObject(keywordValue)
+          ? Object.values(keywordValue)
+          : keywordValue,
+      ),
   );
 }
 

@@ -53,15 +53,15 @@ export function isMarked(body: Buffer): boolean {
 /** Null if another account made it. A stream may have marked a secret in several pieces. */
 export function ownSecret(text: string, account: string): string | null {
   if (!text.startsWith(mark)) return text;
-  const own = markOf(account);
-  return text.startsWith(own) ? text.replaceAll(own, "") : null;
+  const accountMark = markOf(account);
+  return text.startsWith(accountMark) ? text.replaceAll(accountMark, "") : null;
 }
 
 /** As `ownSecret`, for a signature in base64. */
 export function ownSignature(text: string, account: string): string | null {
   if (!text.startsWith(markInBase64)) return text;
-  const own = signatureMarkOf(account);
-  return text.startsWith(own) ? text.slice(own.length) : null;
+  const accountMark = signatureMarkOf(account);
+  return text.startsWith(accountMark) ? text.slice(accountMark.length) : null;
 }
 
 /** The account that made the last marked reasoning of a request; null if none is marked. */

@@ -8,11 +8,11 @@ import type { JsonObject } from "./translation.js";
 
 const refusedAtTop = ["anyOf", "oneOf", "allOf", "enum", "not"];
 
-export function objectSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const original = withoutBadId(reader.object(value, at));
+export function objectSchema(value: unknown, path: string, reader: RequestReader): JsonObject {
+  const original = withoutBadId(reader.object(value, path));
   const refused = refusedAtTop.filter((key) => original[key] !== undefined);
   for (const key of refused)
-    reader.drop(`${at}.${key}`, "must be left out", "whose tools have one form of input");
+    reader.drop(`${path}.${key}`, "must be left out", "whose tools have one form of input");
   const schema =
     refused.length === 0
       ? original

@@ -62,33 +62,33 @@ export class RequestReader {
 
   /**
    * Checks every field of an object against its table. A null counts as absent in both dialects.
-   * `at`: the prefix of the names, such as `messages[3].`, or empty.
+   * `path`: the prefix of the names, such as `messages[3].`, or empty.
    */
-  fields(object: JsonObject, table: FieldTable, at: string): void {
+  fields(object: JsonObject, table: FieldTable, path: string): void {
     for (const key in object) {
       const value = object[key];
       if (isAbsent(value)) continue;
       const rule = table.get(key);
       if (rule === undefined)
-        this.drop(`${at}${key}`, "must be left out", "and Sluice can't translate this field");
+        this.drop(`${path}${key}`, "must be left out", "and Sluice can't translate this field");
       else if (rule.how === "refused" && !rule.allows(value))
-        this.unsupported(`${at}${key}`, rule.must, rule.note);
+        this.unsupported(`${path}${key}`, rule.must, rule.note);
       else if (rule.how === "dropped" && !rule.allows(value))
-        this.drop(`${at}${key}`, rule.must, rule.note);
+        this.drop(`${path}${key}`, rule.must, rule.note);
     }
   }
 
   /** The type of a part of a message; null if messages of this role can't have it. */
   partType(
     part: JsonObject,
-    at: string,
+    path: string,
     role: string,
     supported: readonly string[],
   ): string | null {
-    const type = this.text(part["type"], `${at}.type`);
+    const type = this.text(part["type"], `${path}.type`);
     if (supported.includes(type)) return type;
     this.unsupported(
-      `${at}.type`,
+      `${path}.type`,
       `must be ${supported.join(" or ")}`,
       `which supports nothing else in a message of the role ${role}`,
     );

@@ -37,8 +37,8 @@ const noFields = {};
 
 /** Splits an id made by `signedId`: the plain id, and the mark with the signature, or nothing. */
 export function splitSignedId(id: string): readonly [plain: string, signature: string] {
-  const at = id.indexOf(signedMark);
-  return at === -1 ? [id, ""] : [id.slice(0, at), id.slice(at)];
+  const position = id.indexOf(signedMark);
+  return position === -1 ? [id, ""] : [id.slice(0, position), id.slice(position)];
 }
 
 /** Reads an id made by `signedId`. */

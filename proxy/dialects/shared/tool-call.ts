@@ -25,8 +25,8 @@ export function readToolInput(text: string): JsonObject | null {
  */
 export function plainArguments(text: string): string {
   if (!isQuoted(text)) return text;
-  const inner = parseExactly(text);
-  return typeof inner === "string" && isObject(parseExactly(inner)) ? inner : text;
+  const parsed = parseExactly(text);
+  return typeof parsed === "string" && isObject(parseExactly(parsed)) ? parsed : text;
 }
 
 /** Whether arguments, or their beginning, are a JSON string. */

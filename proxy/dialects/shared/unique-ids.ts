@@ -25,11 +25,11 @@ export class UniqueIds {
       this.#next.set(plain, 2);
       return plain;
     }
-    let own: string;
-    do own = `${plain}_${number++}`;
-    while (this.#next.has(own));
+    let unique: string;
+    do unique = `${plain}_${number++}`;
+    while (this.#next.has(unique));
     this.#next.set(plain, number);
-    this.#next.set(own, 2);
-    return own;
+    this.#next.set(unique, 2);
+    return unique;
   }
 }

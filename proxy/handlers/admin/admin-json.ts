@@ -83,17 +83,18 @@ export async function readJson(
  * The path of a field `__proto__`, such as `limit_key.__proto__`; null without one. Such a field is
  * refused, because the reader of msgpack would rename it.
  */
-function findProto(value: unknown, at: string): string | null {
+function findProto(value: unknown, parentPath: string): string | null {
   if (typeof value !== "object" || value === null) return null;
-  for (const [name, inner] of Object.entries(value)) {
-    const place = at + (Array.isArray(value) ? `[${name}]` : at === "" ? name : `.${name}`);
-    const found = name === "__proto__" ? place : findProto(inner, place);
-    if (found !== null) return found;
+  for (const [name, member] of Object.entries(value)) {
+    const place =
+      parentPath + (Array.isArray(value) ? `[${name}]` : parentPath === "" ? name : `.${name}`);
+    const protoPath = name === "__proto__" ? place : findProto(member, place);
+    if (protoPath !== null) return protoPath;
   }
   return null;
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }

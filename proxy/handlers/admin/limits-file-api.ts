@@ -43,8 +43,8 @@ async function apply(context: LimitsContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context, { bytesMax: fileBodyBytesMax, depthMax: fileBodyDepthMax });
   if (!body.ok) return failAdmin(context, body.failure);
-  const unfit = problemOfCredentials(context, body.value);
-  if (unfit !== null) return failAdmin(context, unfit);
+  const problem = problemOfCredentials(context, body.value);
+  if (problem !== null) return failAdmin(context, problem);
   const done = await applyLimits(body.value, {
     call: (op, daemonBody) => gateway.limiter.call(op, daemonBody, askedBy(context)),
     newId: gateway.newId,
@@ -64,12 +64,12 @@ function problemOfCredentials(context: LimitsContext, body: unknown): Failure | 
   const hashes = (Array.isArray(keys) ? (keys as unknown[]) : []).map((entry) =>
     isObject(entry) ? importedHash(entry["hash"]) : null,
   );
-  const at = hashes.findIndex(
+  const index = hashes.findIndex(
     (hash) => hash !== null && masterKey !== null && isHashOf(hash, masterKey),
   );
-  return at < 0
+  return index < 0
     ? null
-    : invalid(`keys[${at}]: hash must not be that of the master key`, `keys[${at}].hash`);
+    : invalid(`keys[${index}]: hash must not be that of the master key`, `keys[${index}].hash`);
 }
 
 /** As for /admin/auth-keys and /admin/denied-jwts, keys and denied JWTs need the role admin. */
@@ -139,8 +139,8 @@ function parseParameters(
 ): Checked<{ readonly all: boolean; readonly keys: boolean }> {
   const parameters = listParameters(query);
   if (!parameters.ok) return parameters;
-  const { all = "false", keys = "false", ...others } = parameters.value;
-  const [unknown] = Object.keys(others);
+  const { all = "false", keys = "false", ...unknownParameters } = parameters.value;
+  const [unknown] = Object.keys(unknownParameters);
   if (unknown !== undefined) return bad(`unknown field ${unknown}: expected all, keys`, unknown);
   for (const [name, value] of Object.entries({ all, keys }))
     if (value !== "true" && value !== "false") return bad(`${name} must be true or false`, name);

@@ -56,7 +56,9 @@ export async function failOver(
       bestTarget = target;
     }
     record.target = bestTarget;
-    untried = untried.filter((other) => other !== target && mayFollow(gateway, admission, other));
+    untried = untried.filter(
+      (candidate) => candidate !== target && mayFollow(gateway, admission, candidate),
+    );
     if (exchange.gone) return abandonedResult(best, exchange);
     if (untried.length === 0) return best;
     const metered = admission.metering === undefined ? undefined : metersOf?.(untried);

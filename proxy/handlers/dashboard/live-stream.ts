@@ -83,9 +83,9 @@ function listsOf(query: string, within: string): Checked<readonly ListWatch[]> {
     if (flags[list] !== "true") return bad(`${list} must be true, or be left out`, list);
     lists.push({ list, within, key: JSON.stringify([within, list, ...sorted]), parameters });
   }
-  const [other] = Object.keys(parameters);
-  return lists.length === 0 && other !== undefined
-    ? bad(`${other} is about rules=true and budgets=true`, other)
+  const [unknownParameter] = Object.keys(parameters);
+  return lists.length === 0 && unknownParameter !== undefined
+    ? bad(`${unknownParameter} is about rules=true and budgets=true`, unknownParameter)
     : good(lists);
 }
 

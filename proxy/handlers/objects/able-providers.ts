@@ -28,12 +28,12 @@ export function providersFor(
       ? { ok: true, providers: [provider] }
       : wrong(`X-Sluice-Provider: provider ${provider.config.name} does not offer ${operation}`);
   }
-  const able = [...gateway.providers.values()].filter(({ config }) =>
+  const capable = [...gateway.providers.values()].filter(({ config }) =>
     config.operations.has(operation),
   );
-  return able.length === 0
+  return capable.length === 0
     ? wrong(`no configured provider offers ${operation}`)
-    : { ok: true, providers: able };
+    : { ok: true, providers: capable };
 }
 
 function wrong(message: string): { readonly ok: false; readonly failure: Failure } {

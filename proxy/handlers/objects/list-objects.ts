@@ -58,15 +58,21 @@ export async function listOwnObjects(
         ...failure("provider_unavailable", `${name} answered with no list`),
         provider: name,
       });
-    const own = await itemsOf(context, page, name);
-    if (own === null) return;
+    const callerItems = await itemsOf(context, page, name);
+    if (callerItems === null) return;
     const last = page.items.at(-1);
-    if (own.length === 0 && page.hasMore && last !== undefined && !goesBack && pages < pagesMax) {
+    if (
+      callerItems.length === 0 &&
+      page.hasMore &&
+      last !== undefined &&
+      !goesBack &&
+      pages < pagesMax
+    ) {
       after = last.id;
       continue;
     }
     const limit = pageLimit(exchange.query);
-    const { items, page: ownPage } = pageOf(page, own, { limit, goesBack });
+    const { items, page: ownPage } = pageOf(page, callerItems, { limit, goesBack });
     const ids = items.flatMap((item) => madeIds(operation, item));
     await rememberOwner(gateway, { operation, provider: name, userPath: caller.userPath, ids });
     record.end(200, "complete");
@@ -124,16 +130,16 @@ export function readPage(answer: unknown): ListPage | null {
  */
 export function pageOf(
   { fields, hasMore }: ListPage,
-  own: readonly Item[],
+  callerItems: readonly Item[],
   { limit, goesBack }: { readonly limit: number; readonly goesBack: boolean },
 ): { readonly items: readonly Item[]; readonly page: object } {
-  const items = goesBack ? own.slice(-limit) : own.slice(0, limit);
+  const items = goesBack ? callerItems.slice(-limit) : callerItems.slice(0, limit);
   const page: Record<string, unknown> = {};
   if (fields["object"] !== undefined) page["object"] = fields["object"];
   page["data"] = items;
   if (fields["first_id"] !== undefined) page["first_id"] = items[0]?.id ?? null;
   if (fields["last_id"] !== undefined) page["last_id"] = items.at(-1)?.id ?? null;
-  page["has_more"] = items.length > 0 && (hasMore || items.length < own.length);
+  page["has_more"] = items.length > 0 && (hasMore || items.length < callerItems.length);
   return { items, page };
 }
 

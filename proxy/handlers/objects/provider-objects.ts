@@ -28,27 +28,30 @@ export async function providerObjectRequest(
   operation: StoredOperation,
 ): Promise<void> {
   const { gateway, exchange, caller, record } = context;
-  let able = providersFor(context, operation);
-  if (!able.ok) return refuseBeforeAdmission(context, able.failure);
+  let candidates = providersFor(context, operation);
+  if (!candidates.ok) return refuseBeforeAdmission(context, candidates.failure);
   const id = idInPath(exchange.path, operation);
   const hasId = id !== null;
   if (!caller.isOperator) {
     if (!hasId && exchange.method !== "POST")
-      return listOwnObjects(context, operation, able.providers[0]!);
-    const own = hasId ? await ownProviders(context, able.providers, id) : able;
-    if (!own.ok) return refuseBeforeAdmission(context, own.failure);
-    able = own;
+      return listOwnObjects(context, operation, candidates.providers[0]!);
+    const owning = hasId ? await ownProviders(context, candidates.providers, id) : candidates;
+    if (!owning.ok) return refuseBeforeAdmission(context, owning.failure);
+    candidates = owning;
   }
   const bodyRead = await readObjectBody(context, operation);
   if (!bodyRead.ok) return refuseBeforeAdmission(context, bodyRead.failure);
   const foreign = await foreignObject(gateway, caller, bodyRead.named);
   if (foreign !== null) return refuseBeforeAdmission(context, foreign);
-  const early = exchange.method === "DELETE" ? await earlyDeletion(context, operation, able) : null;
+  const early =
+    exchange.method === "DELETE" ? await earlyDeletion(context, operation, candidates) : null;
   if (early !== null) return refuseBeforeAdmission(context, early);
   // A streamed upload can't be sent to a second provider.
   const isRepeatable = bodyRead.body === null || Buffer.isBuffer(bodyRead.body);
   const providers =
-    hasId && isRepeatable ? wellFirst(context, able.providers) : able.providers.slice(0, 1);
+    hasId && isRepeatable
+      ? wellFirst(context, candidates.providers)
+      : candidates.providers.slice(0, 1);
   let result: ForwardResult | null = null;
   for (const [i, provider] of providers.entries()) {
     const startedMonoMs = gateway.monoMs();

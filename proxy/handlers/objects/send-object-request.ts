@@ -124,7 +124,7 @@ export async function sendObjectRequest(
   { provider, operation, body, headers, hasFallback, userPath, id = null }: Sending,
 ): Promise<ForwardResult> {
   let remembered: Promise<void> | null = null;
-  const at = { provider: provider.config.name, id: id ?? "" };
+  const object = { provider: provider.config.name, id: id ?? "" };
   const isOfBatches = operation === "batches" || operation === "message_batches";
   const batchRead = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
   const isMaking = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
@@ -170,13 +170,13 @@ export async function sendObjectRequest(
   });
   trace?.ended(forwarded, gateway.monoMs());
   const end = id === null ? null : responseEndIn(exchange, forwarded, seenAnswer);
-  if (end !== null) await settleEndedResponse(gateway, { ...at, end });
+  if (end !== null) await settleEndedResponse(gateway, { ...object, end });
   if (
     forwarded.status < 300 &&
     batchRead !== null &&
     (batchRead.isResults || batchEndIn(seenAnswer) !== null)
   )
-    void settleTrackedBatch(gateway, at.provider, batchRead.id);
+    void settleTrackedBatch(gateway, object.provider, batchRead.id);
   // The owner must be known before the client asks for the object.
   await remembered;
   const isSubmitted = isOfBatches && batchRead === null && exchange.method === "POST";

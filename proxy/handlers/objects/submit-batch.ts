@@ -30,8 +30,8 @@ export async function submitBatch(
   context: RequestContext,
   operation: BatchOperation,
 ): Promise<void> {
-  const able = providersFor(context, operation);
-  if (!able.ok) return refuseBeforeAdmission(context, able.failure);
+  const candidates = providersFor(context, operation);
+  if (!candidates.ok) return refuseBeforeAdmission(context, candidates.failure);
   const isCompressed = context.exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(context, true))) return;
   const result = await readObjectBody(context, operation);
@@ -44,7 +44,7 @@ export async function submitBatch(
   const foreign = await foreignObject(context.gateway, context.caller, result.named);
   if (foreign !== null) return refuseBeforeAdmission(context, foreign);
   const fileId = operation === "batches" ? inputFileOf(fields) : null;
-  const provider = await providerWith(context, able.providers, fileId);
+  const provider = await providerWith(context, candidates.providers, fileId);
   context.record.session = sessionOf(context.exchange, null);
   const target = { provider: provider.config.name, model: "" };
   const admitted = await admitRequest(context, {
@@ -63,13 +63,15 @@ export async function submitBatch(
       ? { problem: null, bytes: Buffer.isBuffer(result.body) ? result.body.length : 0 }
       : await readBatchInput(context, admission, { provider, fileId });
   const uncounted = isCapped && fileId === null && operation === "batches" ? noFileToCount() : null;
-  const unfit = input.problem ?? uncounted;
-  if (unfit !== null || context.exchange.gone)
-    return refuseAfterAdmission(context, admitted, unfit);
+  const inputProblem = input.problem ?? uncounted;
+  if (inputProblem !== null || context.exchange.gone)
+    return refuseAfterAdmission(context, admitted, inputProblem);
   const { userPath } = admission;
   const tokens = isCapped ? Math.ceil(input.bytes / bytesPerToken) : 0;
-  const over = isCapped ? await enqueue(context.gateway, { user_path: userPath, tokens }) : null;
-  if (over !== null) return refuseAfterAdmission(context, admitted, over);
+  const capFailure = isCapped
+    ? await enqueue(context.gateway, { user_path: userPath, tokens })
+    : null;
+  if (capFailure !== null) return refuseAfterAdmission(context, admitted, capFailure);
   const forwarded = await sendObjectRequest(context, {
     provider,
     operation,

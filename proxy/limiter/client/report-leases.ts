@@ -23,16 +23,16 @@ export function* helloMessages(
   admissions: readonly Admission[],
   connection: Pick<DaemonConnection, "wireVersion" | "nextId">,
 ): Generator<Hello, void> {
-  let at = 0;
+  let start = 0;
   do {
-    const end = at + fittingLeases(admissions, at);
-    const leases = admissions.slice(at, end).map(leaseOf);
-    at = end;
-    const more = at < admissions.length;
+    const end = start + fittingLeases(admissions, start);
+    const leases = admissions.slice(start, end).map(leaseOf);
+    start = end;
+    const more = start < admissions.length;
     const { wireVersion } = connection;
     const id = connection.nextId();
     yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more };
-  } while (at < admissions.length);
+  } while (start < admissions.length);
 }
 
 /** The lease of an admission; the wire takes only the fields of `Lease` from it. */
@@ -110,10 +110,10 @@ export class UnreportedAdmissions {
     const { connection } = this.#context;
     if (this.admissions.size === 0 || !connection.linked || connection.silent) return;
     const leases = this.lease().map(leaseOf);
-    for (let at = 0; at < leases.length; ) {
-      const end = at + fittingLeases(leases, at);
-      connection.send({ kind: "hold", leases: leases.slice(at, end) });
-      at = end;
+    for (let start = 0; start < leases.length; ) {
+      const end = start + fittingLeases(leases, start);
+      connection.send({ kind: "hold", leases: leases.slice(start, end) });
+      start = end;
     }
   }
 

@@ -94,14 +94,15 @@ export class AnswerParser {
       this.#hold(bytes);
       return;
     }
-    let at = 0;
+    let position = 0;
     if (this.#state === "head") {
-      at = this.#readHeads(bytes);
-      if (at === -1) return;
-      if (this.isPaused) return this.#hold(bytes.subarray(at));
+      position = this.#readHeads(bytes);
+      if (position === -1) return;
+      if (this.isPaused) return this.#hold(bytes.subarray(position));
     } else if (this.#state === "trailers") return this.#readTrailers(bytes);
-    if (this.#state !== "over" && at < bytes.length) at = this.#readBody(bytes, at);
-    this.#mayEnd(bytes.length - at);
+    if (this.#state !== "over" && position < bytes.length)
+      position = this.#readBody(bytes, position);
+    this.#mayEnd(bytes.length - position);
   }
 
   #hold(bytes: Buffer): void {
@@ -142,23 +143,23 @@ export class AnswerParser {
     const unparsedBytes = this.#unparsed.length;
     const bytes = unparsedBytes === 0 ? received : Buffer.concat([this.#unparsed, received]);
     this.#unparsed = none;
-    let at = 0;
+    let position = 0;
     while (this.#state === "head" && !this.isPaused) {
       // Some servers send an extra line after a body.
-      while (bytes[at] === return_ && bytes[at + 1] === lineFeed) at += 2;
-      const end = bytes.indexOf("\r\n\r\n", at, "latin1");
-      if ((end === -1 ? bytes.length : end) - at > answerHeadBytesMax)
+      while (bytes[position] === return_ && bytes[position + 1] === lineFeed) position += 2;
+      const end = bytes.indexOf("\r\n\r\n", position, "latin1");
+      if ((end === -1 ? bytes.length : end) - position > answerHeadBytesMax)
         throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
       if (end === -1) {
-        if (!mayBecomeHead(bytes, at)) throw malformed(bytes.toString("latin1", at));
-        this.#unparsed = Buffer.from(bytes.subarray(at));
+        if (!mayBecomeHead(bytes, position)) throw malformed(bytes.toString("latin1", position));
+        this.#unparsed = Buffer.from(bytes.subarray(position));
         return -1;
       }
-      const head = bytes.toString("latin1", at, end + 2);
-      at = end + 4;
+      const head = bytes.toString("latin1", position, end + 2);
+      position = end + 4;
       this.#readHead(head);
     }
-    return at - unparsedBytes;
+    return position - unparsedBytes;
   }
 
   #readHead(head: string): void {
@@ -169,12 +170,12 @@ export class AnswerParser {
     let length = -1;
     let isChunked = false;
     this.keptAliveMs = null;
-    for (let at = head.indexOf("\r\n") + 2; at < head.length; ) {
-      const colon = head.indexOf(":", at);
+    for (let position = head.indexOf("\r\n") + 2; position < head.length; ) {
+      const colon = head.indexOf(":", position);
       const end = head.indexOf("\r\n", colon);
-      const name = head.slice(at, colon);
+      const name = head.slice(position, colon);
       const value = valueIn(head, colon + 1, end);
-      at = end + 2;
+      position = end + 2;
       rawHeaders.push(name, value);
       switch (name.length) {
         case 10: {
@@ -235,16 +236,16 @@ export class AnswerParser {
   }
 
   /** Returns where the answer ends in `bytes`, or their length. */
-  #readBody(bytes: Buffer, at: number): number {
+  #readBody(bytes: Buffer, position: number): number {
     if (this.#state === "close") {
-      this.#pass(Buffer.from(bytes.subarray(at)));
+      this.#pass(Buffer.from(bytes.subarray(position)));
       return bytes.length;
     }
-    if (this.#state !== "length") return this.#readChunks(bytes, at);
-    const end = Math.min(bytes.length, at + this.#bytesLeft);
-    this.#bytesLeft -= end - at;
+    if (this.#state !== "length") return this.#readChunks(bytes, position);
+    const end = Math.min(bytes.length, position + this.#bytesLeft);
+    this.#bytesLeft -= end - position;
     if (this.#bytesLeft === 0) this.#state = "over";
-    this.#pass(Buffer.from(bytes.subarray(at, end)));
+    this.#pass(Buffer.from(bytes.subarray(position, end)));
     return end;
   }
 
@@ -256,20 +257,20 @@ export class AnswerParser {
   #readChunks(bytes: Buffer, from: number): number {
     const out = Buffer.allocUnsafe(bytes.length - from);
     let filled = 0;
-    let at = from;
-    while (at < bytes.length && this.#state !== "trailers") {
+    let position = from;
+    while (position < bytes.length && this.#state !== "trailers") {
       if (this.#state === "chunk") {
-        const end = Math.min(bytes.length, at + this.#bytesLeft);
-        filled += bytes.copy(out, filled, at, end);
-        this.#bytesLeft -= end - at;
-        at = end;
+        const end = Math.min(bytes.length, position + this.#bytesLeft);
+        filled += bytes.copy(out, filled, position, end);
+        this.#bytesLeft -= end - position;
+        position = end;
         if (this.#bytesLeft === 0) this.#state = "chunkReturn";
-      } else this.#readFraming(bytes[at++]!);
+      } else this.#readFraming(bytes[position++]!);
     }
     // Sets the state before passing the data on, which may end the call.
-    const trailers = this.#state === "trailers" ? bytes.subarray(at) : none;
+    const trailers = this.#state === "trailers" ? bytes.subarray(position) : none;
     if (filled > 0) this.#pass(filled === out.length ? out : out.subarray(0, filled));
-    if (this.#state !== "trailers") return at;
+    if (this.#state !== "trailers") return position;
     if (this.isPaused) this.#hold(trailers);
     else this.#readTrailers(trailers);
     return bytes.length;
@@ -378,12 +379,12 @@ function readTimeoutMs(value: string): number | null {
 }
 
 /**
- * Whether the bytes from `at` on may be the beginning of a head. Another protocol would never end
- * one.
+ * Whether the bytes from `position` on may be the beginning of a head. Another protocol would never
+ * end one.
  */
-function mayBecomeHead(bytes: Buffer, at: number): boolean {
-  const first = bytes.toString("latin1", at, at + firstOfHead.length);
-  const lineEnd = bytes.indexOf(lineFeed, at);
+function mayBecomeHead(bytes: Buffer, position: number): boolean {
+  const first = bytes.toString("latin1", position, position + firstOfHead.length);
+  const lineEnd = bytes.indexOf(lineFeed, position);
   const isLine = lineEnd === -1 || bytes[lineEnd - 1] === return_;
   return (isLine && firstOfHead.startsWith(first)) || first === "\r";
 }

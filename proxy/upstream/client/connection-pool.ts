@@ -179,8 +179,8 @@ export class ConnectionPool implements ConnectionOwner {
   onClosed(connection: Connection): void {
     if (this.#alone.delete(connection)) return this.#mayBeClosed();
     this.#open.delete(connection);
-    const at = this.#idle.indexOf(connection);
-    if (at !== -1) this.#idle.splice(at, 1);
+    const index = this.#idle.indexOf(connection);
+    if (index !== -1) this.#idle.splice(index, 1);
     if (this.#isClosed) return this.#mayBeClosed();
     const waiting = this.#takeWaiting();
     if (waiting !== null) this.#place(waiting);

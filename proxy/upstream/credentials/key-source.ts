@@ -248,8 +248,8 @@ function expiryOfFields(json: Readonly<Record<string, unknown>>, nowMs: number):
   if (typeof seconds === "number" && seconds >= 0) return seconds * 1000;
   for (const field of expiryFields) {
     const value = json[field];
-    const at = typeof value === "number" ? value * 1000 : Date.parse(String(value ?? ""));
-    if (!Number.isNaN(at)) return at - nowMs;
+    const expiresAtMs = typeof value === "number" ? value * 1000 : Date.parse(String(value ?? ""));
+    if (!Number.isNaN(expiresAtMs)) return expiresAtMs - nowMs;
   }
   return null;
 }

@@ -165,20 +165,22 @@ export function credentialHeaders(
 /** The caller's headers, in which the operator's headers replace those of the same name. */
 export function withOwnHeaders(
   clientHeaders: readonly string[],
-  own: readonly string[],
+  operatorHeaders: readonly string[],
 ): readonly string[] {
-  if (own.length === 0) return clientHeaders;
-  const names = new Set(own.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  if (operatorHeaders.length === 0) return clientHeaders;
+  const names = new Set(
+    operatorHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()),
+  );
   const headers: string[] = [];
   for (let i = 0; i < clientHeaders.length; i += 2)
     if (!names.has(clientHeaders[i]!.toLowerCase()))
       headers.push(clientHeaders[i]!, clientHeaders[i + 1]!);
-  return [...headers, ...own];
+  return [...headers, ...operatorHeaders];
 }
 
 /** Removes the values of the operator's headers, which may be secrets, from a provider's text. */
-export function redactHeaders(text: string, own: readonly string[]): string {
-  return own.reduce(
+export function redactHeaders(text: string, operatorHeaders: readonly string[]): string {
+  return operatorHeaders.reduce(
     (clean, value, i) =>
       i % 2 === 0 || value.length < secretCharsMin ? clean : clean.replaceAll(value, "[redacted]"),
     text,

@@ -15,7 +15,7 @@ import type { UpstreamFailure } from "./upstream-failure.js";
  */
 export function unansweredFailure(
   provider: string,
-  begun: boolean,
+  hasBegun: boolean,
   { kind, reason }: UpstreamFailure,
 ): Failure {
   if (kind === "too_large") return failure("request_too_large", reason);
@@ -30,7 +30,7 @@ export function unansweredFailure(
       ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`),
       provider,
     };
-  const problem = begun || kind === "broken" ? "broke off its answer" : "can't be reached";
+  const problem = hasBegun || kind === "broken" ? "broke off its answer" : "can't be reached";
   return {
     ...failure("provider_unavailable", `provider ${provider} ${problem} (${reason})`),
     provider,

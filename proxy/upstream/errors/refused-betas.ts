@@ -47,12 +47,12 @@ export function withoutBetas(headers: readonly string[], paths: readonly string[
       keptBetas.push(name, value);
       continue;
     }
-    const left = value.split(",").filter((beta) => {
+    const accepted = value.split(",").filter((beta) => {
       const isRefused = refused.includes(header) || refused.includes(beta.trim().toLowerCase());
       if (isRefused) dropped.push(`${header} ${beta.trim()}`);
       return !isRefused;
     });
-    if (left.length > 0) keptBetas.push(name, left.join(","));
+    if (accepted.length > 0) keptBetas.push(name, accepted.join(","));
   }
   return { headers: keptBetas, dropped };
 }

@@ -195,13 +195,14 @@ function optionalPath(name: string): string | null {
     /^(\w{1,100})[.[]\d[\w.[\]]{0,200}\.(\w{1,100})$/.exec(path) ?? [];
   if (lists.has(list)) return optionalInLists.has(field) ? `${list}[].${field}` : null;
   if (!/^\w{1,100}(?:\.\w{1,100}){0,3}$/.test(path)) return null;
-  const [first = "", ...inner] = path.split(".");
-  const last = inner.at(-1);
+  const [first = "", ...innerNames] = path.split(".");
+  const last = innerNames.at(-1);
   if (optionalInside.has(`${first}.${last}`)) return `${first}.${last}`;
   if (!optional.has(first)) return null;
   // Anthropic names the variant too: "thinking.adaptive.display", "thinking.type.adaptive".
   if (first === "thinking" && last === "display") return "thinking.display";
-  if (first === "thinking") return inner.every((name) => thinkingFields.has(name)) ? first : null;
-  if (inner.length > 1) return null;
+  if (first === "thinking")
+    return innerNames.every((name) => thinkingFields.has(name)) ? first : null;
+  if (innerNames.length > 1) return null;
   return last === undefined ? first : `${first}.${last}`;
 }

@@ -32,8 +32,8 @@ function saysFailure(value: Readonly<Record<string, unknown>>): boolean {
  * body; a quote within a text of JSON has a backslash before it.
  */
 export function isBrokenChat(text: string): boolean {
-  const at = text.lastIndexOf('"finish_reason"');
-  return at !== -1 && /^"finish_reason":\s*"error"/.test(text.slice(at, at + 40));
+  const position = text.lastIndexOf('"finish_reason"');
+  return position !== -1 && /^"finish_reason":\s*"error"/.test(text.slice(position, position + 40));
 }
 
 /**
@@ -83,8 +83,12 @@ const emptyCharsMax = 4096;
 const emptyList = /\[\s*\]/y;
 
 function hasEmptyList(text: string): boolean {
-  for (let at = text.indexOf("["); at !== -1; at = text.indexOf("[", at + 1)) {
-    emptyList.lastIndex = at;
+  for (
+    let position = text.indexOf("[");
+    position !== -1;
+    position = text.indexOf("[", position + 1)
+  ) {
+    emptyList.lastIndex = position;
     if (emptyList.test(text)) return true;
   }
   return false;
@@ -146,9 +150,9 @@ function isEmptyOfGoogle(value: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** Whether there is no choice or candidate, or only one that failed. */
-function isNoChoice([choice, ...others]: readonly unknown[]): boolean {
+function isNoChoice([choice, ...furtherChoices]: readonly unknown[]): boolean {
   if (choice === undefined) return true;
-  if (!isObject(choice) || others.length > 0) return false;
+  if (!isObject(choice) || furtherChoices.length > 0) return false;
   // OpenAI's names, then Google's.
   if (!isFailedReason(choice["finishReason"] ?? choice["finish_reason"])) return false;
   const result = [choice["message"], choice["content"]].find(isObject);

@@ -59,17 +59,19 @@ export class WebSocketFrameReader {
   }
 
   push(chunk: Buffer): void {
-    let at = 0;
-    while (at < chunk.length && !this.invalid)
-      at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);
+    let position = 0;
+    while (position < chunk.length && !this.invalid)
+      position = this.#inPayload
+        ? this.#readPayload(chunk, position)
+        : this.#readHeader(chunk, position);
   }
 
-  #readHeader(chunk: Buffer, at: number): number {
-    this.#header[this.#headerBytes++] = chunk[at]!;
+  #readHeader(chunk: Buffer, position: number): number {
+    this.#header[this.#headerBytes++] = chunk[position]!;
     if (this.#headerBytes === 1) this.#checkFirst(this.#header[0]!);
     const needed = this.#headerLength();
     if (this.#headerBytes >= needed && !this.invalid) this.#beginPayload();
-    return at + 1;
+    return position + 1;
   }
 
   /** The first two bytes determine the length of the header. */
@@ -115,25 +117,25 @@ export class WebSocketFrameReader {
     if (this.#payloadLeft === 0) this.#endFrame();
   }
 
-  #readPayload(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#payloadLeft);
-    if (this.#opcode < 8 && this.#isText) this.#readText(chunk, at, end);
-    this.#payloadLeft -= end - at;
+  #readPayload(chunk: Buffer, position: number): number {
+    const end = Math.min(chunk.length, position + this.#payloadLeft);
+    if (this.#opcode < 8 && this.#isText) this.#readText(chunk, position, end);
+    this.#payloadLeft -= end - position;
     if (this.#payloadLeft === 0) this.#endFrame();
     return end;
   }
 
-  #readText(chunk: Buffer, at: number, end: number): void {
+  #readText(chunk: Buffer, position: number, end: number): void {
     const isComplete =
       !this.#masked &&
       this.#final &&
       this.#message.length === 0 &&
       this.#large === null &&
-      end - at === this.#payloadLeft;
+      end - position === this.#payloadLeft;
     // A complete message in one piece, the usual case, is read without a copy.
     if (isComplete && this.#payloadLeft <= this.#messageBytesMax)
-      return this.#onText!(chunk.subarray(at, end), 0);
-    const plain = this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end);
+      return this.#onText!(chunk.subarray(position, end), 0);
+    const plain = this.#masked ? this.#unmask(chunk, position, end) : chunk.subarray(position, end);
     if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax)
       return this.#message.append(plain);
     if (this.#large === null) {
@@ -143,11 +145,11 @@ export class WebSocketFrameReader {
     this.#large.append(plain);
   }
 
-  #unmask(chunk: Buffer, at: number, end: number): Buffer {
+  #unmask(chunk: Buffer, position: number, end: number): Buffer {
     const maskStart = this.#headerBytes - 4;
-    const plain = Buffer.allocUnsafe(end - at);
+    const plain = Buffer.allocUnsafe(end - position);
     for (let i = 0; i < plain.length; i++)
-      plain[i] = chunk[at + i]! ^ this.#header[maskStart + (this.#maskIndex++ & 3)]!;
+      plain[i] = chunk[position + i]! ^ this.#header[maskStart + (this.#maskIndex++ & 3)]!;
     return plain;
   }
 

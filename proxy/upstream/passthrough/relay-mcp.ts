@@ -200,8 +200,8 @@ class McpRelay implements AnswerHandler {
 function endOfEvents(bytes: Buffer): number {
   let end = 0;
   for (const blank of ["\n\n", "\r\n\r\n", "\r\r"]) {
-    const at = bytes.lastIndexOf(blank);
-    if (at !== -1) end = Math.max(end, at + blank.length);
+    const position = bytes.lastIndexOf(blank);
+    if (position !== -1) end = Math.max(end, position + blank.length);
   }
   return end;
 }

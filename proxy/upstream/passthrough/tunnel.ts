@@ -112,7 +112,7 @@ export class Tunnel implements TunnelCall, WatchedCall {
     this.#closeOnceJoined?.();
   }
 
-  #watchSide(side: Duplex, other: Duplex, by: "client" | "provider"): void {
+  #watchSide(side: Duplex, otherSide: Duplex, by: "client" | "provider"): void {
     side.once("end", () => this.#ended({ by, reason: null }));
     side.on("error", (error: NodeJS.ErrnoException) =>
       this.#ended({ by, reason: error.code ?? error.message }),
@@ -120,8 +120,8 @@ export class Tunnel implements TunnelCall, WatchedCall {
     side.once("close", () => {
       this.#ended({ by, reason: side.readableEnded ? null : "it closed the connection" });
       // Bytes for the other side are still written. Bytes that it sends now are discarded.
-      if (!other.writableEnded) other.end();
-      other.resume();
+      if (!otherSide.writableEnded) otherSide.end();
+      otherSide.resume();
       if (--this.#sidesOpen === 0) this.#closed();
     });
   }

@@ -24,7 +24,7 @@ export function validFields<T extends object>(fields: ReadFields<T>): T | null {
 }
 
 export interface DeclaredProvider {
-  readonly at: string;
+  readonly path: string;
   readonly name: string;
   /** Null if it wasn't a mapping; likewise below. */
   readonly fields: ReadFields<ProviderFields> | null;
@@ -33,20 +33,20 @@ export interface DeclaredProvider {
 }
 
 export interface DeclaredMcpServer {
-  readonly at: string;
+  readonly path: string;
   readonly name: string;
   readonly fields: ReadFields<McpFields> | null;
 }
 
 export interface DeclaredTarget {
-  readonly at: string;
+  readonly path: string;
   /** `provider/model`, as written. */
   readonly model: string;
   readonly weight: number;
 }
 
 export interface DeclaredVirtualModel {
-  readonly at: string;
+  readonly path: string;
   readonly source: string;
   readonly strategy: Strategy | null;
   readonly affinity: Affinity;
@@ -54,34 +54,34 @@ export interface DeclaredVirtualModel {
 }
 
 export interface DeclaredAlias {
-  readonly at: string;
+  readonly path: string;
   readonly name: string;
   /** As written in the file. */
   readonly target: string;
 }
 
 export interface DeclaredPrice {
-  readonly at: string;
+  readonly path: string;
   /** `provider/model` or `provider/*`, as written. */
   readonly name: string;
   readonly fields: ReadFields<PriceFields> | null;
   readonly tiers: readonly {
-    readonly at: string;
+    readonly path: string;
     readonly fields: ReadFields<TierFields> | null;
   }[];
   readonly changes: readonly {
-    readonly at: string;
+    readonly path: string;
     readonly fields: ReadFields<ChangeFields> | null;
   }[];
 }
 
 export interface DeclaredIssuer {
-  readonly at: string;
+  readonly path: string;
   readonly fields: ReadFields<JwtFields> | null;
 }
 
 export interface DeclaredAlert {
-  readonly at: string;
+  readonly path: string;
   readonly fields: ReadFields<AlertFields> | null;
 }
 

@@ -89,28 +89,33 @@ const topKeys = [
 export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
   const hint = (key: string, names: readonly string[]): string => topHint(key, names, document);
-  const top = readSection({ raw: document ?? {}, at: "", hint }, topKeys, scalars, problems);
+  const top = readSection({ raw: document ?? {}, path: "", hint }, topKeys, scalars, problems);
   const section = (name: string, below: readonly string[] = []): Mapping =>
-    readSection({ raw: top[name] ?? {}, at: name }, below, scalars, problems);
+    readSection({ raw: top[name] ?? {}, path: name }, below, scalars, problems);
   for (const name of scalarSections) {
     const below = nestedIn(name);
     const entries = section(name, below);
-    for (const inner of below)
-      readSection({ raw: entries[inner] ?? {}, at: `${name}.${inner}` }, [], scalars, problems);
+    for (const subsection of below)
+      readSection(
+        { raw: entries[subsection] ?? {}, path: `${name}.${subsection}` },
+        [],
+        scalars,
+        problems,
+      );
   }
   const rateLimits = section(ruleSection.name, listNames(ruleSection));
   const budgets = section(budgetSection.name, listNames(budgetSection));
   const namedEntries = (name: string): readonly NamedEntry[] =>
-    readNamedEntries({ raw: top[name], at: name }, problems);
+    readNamedEntries({ raw: top[name], path: name }, problems);
   const items = (name: string): readonly LocatedValue[] =>
-    readItems({ raw: top[name], at: name }, problems);
+    readItems({ raw: top[name], path: name }, problems);
   return {
     settings: scalars,
     providers: namedEntries("providers").map((entry) => readProvider(entry, problems)),
-    mcpServers: namedEntries("mcp_servers").map(({ at, name, raw }) => ({
-      at,
+    mcpServers: namedEntries("mcp_servers").map(({ path, name, raw }) => ({
+      path,
       name,
-      fields: readTable<McpFields>(mcpSchemas, { raw: raw ?? {}, at }, problems),
+      fields: readTable<McpFields>(mcpSchemas, { raw: raw ?? {}, path }, problems),
     })),
     virtualModels: namedEntries("virtual_models").map((entry) => readVirtualModel(entry, problems)),
     aliases: namedEntries("aliases").flatMap((entry) => readAlias(entry, problems)),
@@ -118,30 +123,30 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
     budgets: readLimitLists(budgetSection, budgets, Object.keys(budgetForm.fields), problems),
     prices: namedEntries("prices").map((entry) => readPrice(entry, problems)),
     issuers: items("jwt").map((item) => ({
-      at: item.at,
+      path: item.path,
       fields: readTable<JwtFields>(issuerSchemas, item, problems),
     })),
     rewriters: items("rewriters").map((item) => ({
       fields: readTable<RewriterFields>(rewriterSchemas, item, problems),
     })),
-    alerts: readAlerts({ raw: top["alerts"], at: "alerts" }, problems),
+    alerts: readAlerts({ raw: top["alerts"], path: "alerts" }, problems),
   };
 }
 
 /** The entries of a section; its scalar settings are added to `scalars` by their paths. */
 function readSection(
-  { raw, at, hint }: LocatedValue & { readonly hint?: KeyHint },
+  { raw, path, hint }: LocatedValue & { readonly hint?: KeyHint },
   below: readonly string[],
   scalars: Map<string, unknown>,
   problems: string[],
 ): Mapping {
   const names = Object.values(settings)
-    .map(({ path }) => path.split("."))
-    .filter((path) => path.slice(0, -1).join(".") === at)
-    .map((path) => path.at(-1)!);
-  const entries = readMapping(raw, { at, hint }, [...names, ...below], problems) ?? {};
+    .map((setting) => setting.path.split("."))
+    .filter((keys) => keys.slice(0, -1).join(".") === path)
+    .map((keys) => keys.at(-1)!);
+  const entries = readMapping(raw, { path, hint }, [...names, ...below], problems) ?? {};
   for (const name of names)
-    if (Object.hasOwn(entries, name)) scalars.set(keyPath(at, name), entries[name]);
+    if (Object.hasOwn(entries, name)) scalars.set(keyPath(path, name), entries[name]);
   return entries;
 }
 
@@ -164,16 +169,16 @@ interface NamedEntry extends LocatedValue {
   readonly name: string;
 }
 
-function readNamedEntries({ raw, at }: LocatedValue, problems: string[]): readonly NamedEntry[] {
+function readNamedEntries({ raw, path }: LocatedValue, problems: string[]): readonly NamedEntry[] {
   if (isAbsent(raw)) return [];
   if (isObject(raw))
     return Object.entries(raw).map(([name, value]) => ({
       name,
       raw: value,
-      at: keyPath(at, name),
+      path: keyPath(path, name),
     }));
   const advice = Array.isArray(raw) ? ": write each name as a key, without -" : "";
-  problems.push(`${at} must be a mapping of names, not ${showKind(raw)}${advice}`);
+  problems.push(`${path} must be a mapping of names, not ${showKind(raw)}${advice}`);
   return [];
 }
 
@@ -250,67 +255,69 @@ const targetSchemas = {
   weight: optional(integer({ min: 1, max: 1000 }), 1),
 };
 
-function readProvider({ name, raw, at }: NamedEntry, problems: string[]): DeclaredProvider {
-  const place = { raw: raw ?? {}, at };
+function readProvider({ name, raw, path }: NamedEntry, problems: string[]): DeclaredProvider {
+  const place = { raw: raw ?? {}, path };
   const table = readTable<ProviderFields & Readonly<Record<"model_traits" | "per_model", unknown>>>(
     providerSchemas,
     place,
     problems,
   );
-  if (table === null) return { at, name, fields: null, modelTraits: [], perModel: [] };
+  if (table === null) return { path, name, fields: null, modelTraits: [], perModel: [] };
   const { model_traits: traits, per_model: overrides, ...fields } = table;
-  const modelTraits = readItems({ raw: traits, at: `${at}.model_traits` }, problems).map(
+  const modelTraits = readItems({ raw: traits, path: `${path}.model_traits` }, problems).map(
     (entry) => ({ fields: readTable<ModelTraitsFields>(traitsSchemas, entry, problems) }),
   );
-  const perModel = readItems({ raw: overrides, at: `${at}.per_model` }, problems).map((entry) => ({
-    fields: readTable<PerModelFields>(perModelSchemas, entry, problems),
-  }));
-  return { at, name, fields, modelTraits, perModel };
+  const perModel = readItems({ raw: overrides, path: `${path}.per_model` }, problems).map(
+    (entry) => ({
+      fields: readTable<PerModelFields>(perModelSchemas, entry, problems),
+    }),
+  );
+  return { path, name, fields, modelTraits, perModel };
 }
 
 function readPrice(entry: NamedEntry, problems: string[]): DeclaredPrice {
-  const { at, name } = entry;
+  const { path, name } = entry;
   const table = readTable<PriceFields & Readonly<Record<"tiers" | "changes", unknown>>>(
     priceSchemas,
     entry,
     problems,
   );
-  const tiers = readItems({ raw: table?.tiers, at: `${at}.tiers` }, problems).map((tier) => ({
-    at: tier.at,
+  const tiers = readItems({ raw: table?.tiers, path: `${path}.tiers` }, problems).map((tier) => ({
+    path: tier.path,
     fields: readTable<TierFields>(tierSchemas, tier, problems),
   }));
-  const changes = readItems({ raw: table?.changes, at: `${at}.changes` }, problems).map(
+  const changes = readItems({ raw: table?.changes, path: `${path}.changes` }, problems).map(
     (change) => ({
-      at: change.at,
+      path: change.path,
       fields: readTable<ChangeFields>(changeSchemas, change, problems),
     }),
   );
-  if (table === null) return { at, name, fields: null, tiers, changes };
+  if (table === null) return { path, name, fields: null, tiers, changes };
   const { tiers: _tiers, changes: _changes, ...fields } = table;
-  return { at, name, fields, tiers, changes };
+  return { path, name, fields, tiers, changes };
 }
 
-function readAlias({ name, raw, at }: NamedEntry, problems: string[]): DeclaredAlias[] {
-  if (typeof raw === "string" && raw.trim() !== "") return [{ at, name, target: raw.trim() }];
+function readAlias({ name, raw, path }: NamedEntry, problems: string[]): DeclaredAlias[] {
+  if (typeof raw === "string" && raw.trim() !== "") return [{ path, name, target: raw.trim() }];
   problems.push(
-    `${at} must be provider/model, provider/* or the name of a virtual model, not ${show(raw)}`,
+    `${path} must be provider/model, provider/* or the name of a virtual model, not ${show(raw)}`,
   );
   return [];
 }
 
 function readVirtualModel(entry: NamedEntry, problems: string[]): DeclaredVirtualModel {
-  const { at, name } = entry;
+  const { path, name } = entry;
   const fields = readFields(virtualModelSchemas, entry, problems);
   const affinity = fields?.affinity ?? "session";
-  const list = { raw: fields?.targets, at: `${at}.targets` };
+  const list = { raw: fields?.targets, path: `${path}.targets` };
   const targets = readItems(list, problems).flatMap((item): readonly DeclaredTarget[] => {
     if (typeof item.raw === "string") {
-      problems.push(`${item.at} must be a mapping: write model: ${item.raw.trim()}`);
+      problems.push(`${item.path} must be a mapping: write model: ${item.raw.trim()}`);
       return [];
     }
     const target = readFields(targetSchemas, item, problems);
     if (target?.model === undefined) return [];
-    return [{ at: item.at, model: target.model.trim(), weight: target.weight ?? 1 }];
+    return [{ path: item.path, model: target.model.trim(), weight: target.weight ?? 1 }];
   });
-  return { at, source: name, strategy: fields?.strategy ?? null, affinity, targets };
+  return { path, source: name, strategy: fields?.strategy ?? null, affinity, targets };
 }

@@ -51,10 +51,10 @@ export function parseYaml(text: string): ParsedYaml {
       faults.push(parserFault(error.reason, text, error.mark?.position ?? 0));
     else throw error;
   }
-  faults.sort((a, b) => a.at - b.at);
+  faults.sort((a, b) => a.offset - b.offset);
   const positions = positionsOf(
     text,
-    faults.map(({ at }) => at),
+    faults.map(({ offset }) => offset),
   );
   const problems = faults.map(({ message }, i) => ({ message, position: positions[i]! }));
   return { document, places, problems };
@@ -96,7 +96,7 @@ class Composer {
     this.#next++;
     if (this.#next < this.#events.length)
       throw new FatalFault({
-        at: this.#startOfNext(),
+        offset: this.#startOfNext(),
         message: "the file holds several documents (---): one is expected",
       });
     return { document: this.#unknownAliases > 0 ? undefined : value, places: this.#below };
@@ -161,17 +161,17 @@ class Composer {
    * Reads the next value, which begins, or whose key begins, at `from`, and adds its position to
    * `beside`.
    */
-  #placed(from: Event, key: string | number, beside: Map<typeof key, Place>): unknown {
+  #placed(from: Event, key: string | number, siblings: Map<typeof key, Place>): unknown {
     this.#below = null;
     const value = this.#value();
-    beside.set(key, { at: startOf(from), below: this.#below });
+    siblings.set(key, { offset: startOf(from), below: this.#below });
     return value;
   }
 
   /** A key, exactly as written. */
   #key(event: Event): string {
     if (event.type !== EVENT_ID.SCALAR)
-      throw new FatalFault({ at: startOf(event), message: "a key must be a text" });
+      throw new FatalFault({ offset: startOf(event), message: "a key must be a text" });
     this.#next++;
     this.#refuseTag(event.tagStart);
     const key = getScalarValue(this.#text, event);
@@ -191,19 +191,19 @@ class Composer {
     return value;
   }
 
-  #alias(at: number, name: string): unknown {
+  #alias(offset: number, name: string): unknown {
     const anchor = this.#anchors.get(name);
     if (anchor === undefined) {
       this.#unknownAliases++;
-      this.#faults.push({ at, message: aliasFault("an alias without its anchor before it") });
+      this.#faults.push({ offset, message: aliasFault("an alias without its anchor before it") });
       return null;
     }
     if (anchor.values === null)
-      throw new FatalFault({ at, message: aliasFault("an alias within its own anchor") });
+      throw new FatalFault({ offset, message: aliasFault("an alias within its own anchor") });
     this.#aliased += anchor.values;
     if (this.#aliased > aliasedValuesMax)
       throw new FatalFault({
-        at,
+        offset,
         message: `the aliases up to here stand for more than ${aliasedValuesMax} values`,
       });
     return anchor.value;
@@ -218,14 +218,14 @@ class Composer {
   }
 
   #refuseTag(tagStart: number): void {
-    if (tagStart !== -1) throw new FatalFault({ at: tagStart, message: tagFault });
+    if (tagStart !== -1) throw new FatalFault({ offset: tagStart, message: tagFault });
   }
 
   /** Where the second document begins; its event has no position. */
   #startOfNext(): number {
     const before = this.#events
       .slice(1, this.#next)
-      .reduce((at, event) => Math.max(at, startOf(event)), 0);
+      .reduce((last, event) => Math.max(last, startOf(event)), 0);
     const marker = /^---(?=\s|$)/gm;
     marker.lastIndex = before;
     return marker.exec(this.#text)?.index ?? before;
@@ -271,7 +271,7 @@ export function plainScalar(text: string): unknown {
 
 interface Fault {
   /** The offset of the character. */
-  readonly at: number;
+  readonly offset: number;
   readonly message: string;
 }
 
@@ -296,11 +296,11 @@ function aliasFault(message: string): string {
  * The parser's reason in plain words, with the text at which it stopped. It quotes no value: one
  * that begins with `!`, `*` or `|` may be a password without quotes.
  */
-function parserFault(reason: string, text: string, at: number): Fault {
-  return { at, message: plainFault(reason, text, at) };
+function parserFault(reason: string, text: string, offset: number): Fault {
+  return { offset, message: plainFault(reason, text, offset) };
 }
 
-function plainFault(reason: string, text: string, at: number): string {
+function plainFault(reason: string, text: string, offset: number): string {
   if (/\btags?\b/.test(reason)) return tagFault;
   if (/\balias\b/.test(reason)) return aliasFault("an alias without a name");
   if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";
@@ -312,7 +312,7 @@ function plainFault(reason: string, text: string, at: number): string {
     return "a comma is missing, or a ${NAME} within { } or [ ] isn't in quotes";
   if (/\bescape\b|\bhexadecimal\b/.test(reason))
     return "an unknown escape: within double quotes a backslash is written \\\\";
-  if (reason.startsWith("bad indentation of a mapping entry")) return misplacedText(text, at);
+  if (reason.startsWith("bad indentation of a mapping entry")) return misplacedText(text, offset);
   if (reason.startsWith("can not read a block mapping entry"))
     return "a key without a colon and a space after it";
   if (reason.startsWith("end of the stream or a document separator"))
@@ -321,12 +321,12 @@ function plainFault(reason: string, text: string, at: number): string {
 }
 
 /** Why a mapping can't continue at a character; the parser doesn't say more. */
-function misplacedText(text: string, at: number): string {
-  const char = text.charAt(at);
+function misplacedText(text: string, offset: number): string {
+  const char = text.charAt(offset);
   if (char !== "" && "@`%".includes(char))
     return `a value that begins with ${char} must be in quotes`;
   if (char === "}" || char === "]") return `a ${char} that nothing has opened`;
-  const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  const before = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
   if (/:[ \t]+["'].*["'][ \t]*$/.test(before))
     return 'text after the closing quote: within \'…\' a \' is written twice, within "…" a " is \\"';
   if (char !== ":") return "wrong indentation";
@@ -336,7 +336,7 @@ function misplacedText(text: string, at: number): string {
 }
 
 /** The fault of a key that occurs twice, at the second one's offset. */
-function repeatedKey(text: string, at: number): Fault {
-  const key = /^[^\s:,{}[\]]{1,60}/.exec(text.slice(at, at + 60))?.[0] ?? "";
-  return { at, message: `the key ${key} appears twice` };
+function repeatedKey(text: string, offset: number): Fault {
+  const key = /^[^\s:,{}[\]]{1,60}/.exec(text.slice(offset, offset + 60))?.[0] ?? "";
+  return { offset, message: `the key ${key} appears twice` };
 }

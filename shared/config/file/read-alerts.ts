@@ -21,9 +21,9 @@ const schemas: FieldSchemas = Object.fromEntries(
 export function readAlerts(place: LocatedValue, problems: string[]): readonly DeclaredAlert[] {
   const items = readItems(place, problems);
   if (items.length > alertsMax)
-    problems.push(`${place.at} must have at most ${alertsMax} entries, not ${items.length}`);
+    problems.push(`${place.path} must have at most ${alertsMax} entries, not ${items.length}`);
   return items.map((item) => ({
-    at: item.at,
+    path: item.path,
     fields: readFields(schemas, item, problems) as ReadFields<AlertFields> | null,
   }));
 }
@@ -38,7 +38,7 @@ export function readAlertsVariable(
 ): readonly DeclaredAlert[] | null {
   if (text === undefined || text.trim() === "") return null;
   const raw = parseJson(text);
-  if (Array.isArray(raw)) return readAlerts({ raw, at: alertsVariable }, problems);
+  if (Array.isArray(raw)) return readAlerts({ raw, path: alertsVariable }, problems);
   problems.push(
     `${alertsVariable} must be a JSON array of objects with the fields of alerts, such as [{"url": "https://hooks.slack.com/services/…"}]`,
   );

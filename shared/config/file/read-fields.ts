@@ -19,7 +19,7 @@ type Fields<S extends FieldSchemas> = ReadFields<{
 /** A value in the file and its path. */
 export interface LocatedValue {
   readonly raw: unknown;
-  readonly at: string;
+  readonly path: string;
 }
 
 /** A field that the file must give. */
@@ -91,26 +91,29 @@ function listAdvice(raw: unknown): string {
 /** The fields; wrong ones are undefined. Null if the value is no mapping. */
 export function readFields<S extends FieldSchemas>(
   schemas: S,
-  { raw, at }: LocatedValue,
+  { raw, path }: LocatedValue,
   problems: string[],
 ): Fields<S> | null {
-  const entries = readMapping(raw, at, Object.keys(schemas), problems);
+  const entries = readMapping(raw, path, Object.keys(schemas), problems);
   if (entries === null) return null;
   const fields: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries(schemas)) {
     const result = schema(entries[key]);
     fields[key] = "value" in result ? result.value : undefined;
-    if ("wrong" in result) problems.push(`${keyPath(at, key)} ${result.wrong}`);
+    if ("wrong" in result) problems.push(`${keyPath(path, key)} ${result.wrong}`);
   }
   // Every key of the schemas was set above.
   return fields as Fields<S>;
 }
 
 /** The items of a list, each with its path; none if the list is absent or no list. */
-export function readItems({ raw, at }: LocatedValue, problems: string[]): readonly LocatedValue[] {
+export function readItems(
+  { raw, path }: LocatedValue,
+  problems: string[],
+): readonly LocatedValue[] {
   if (isAbsent(raw)) return [];
   if (Array.isArray(raw))
-    return raw.map((item: unknown, index) => ({ raw: item, at: `${at}[${index}]` }));
-  problems.push(`${at} must be a list, not ${showKind(raw)}${listAdvice(raw)}`);
+    return raw.map((item: unknown, index) => ({ raw: item, path: `${path}[${index}]` }));
+  problems.push(`${path} must be a list, not ${showKind(raw)}${listAdvice(raw)}`);
   return [];
 }

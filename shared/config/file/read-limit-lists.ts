@@ -90,13 +90,13 @@ export function readLimitLists<S extends string>(
 ): readonly DeclaredLimits<S>[] {
   return lists.flatMap((subjects) => {
     const schemas = subjectSchemas(subjects);
-    const list = { raw: section[subjects.list], at: `${name}.${subjects.list}` };
+    const list = { raw: section[subjects.list], path: `${name}.${subjects.list}` };
     return readItems(list, problems).map((entry) => {
       const fields = readFields(schemas, entry, problems) ?? {};
-      const limits = { raw: fields["limits"], at: `${entry.at}.limits` };
+      const limits = { raw: fields["limits"], path: `${entry.path}.limits` };
       const subject = fields[subjects.subjectKey];
       return {
-        at: entry.at,
+        path: entry.path,
         scope: subjects.scope,
         subject: typeof subject === "string" ? subject : null,
         subjectKey: subjects.subjectKey,
@@ -124,10 +124,10 @@ function subjectSchemas<S extends string>(subjects: SubjectList<S>): FieldSchema
 
 /** Empty if the limit is no mapping. */
 function readLimit(
-  { raw, at }: LocatedValue,
+  { raw, path }: LocatedValue,
   limitKeys: readonly string[],
   problems: string[],
 ): DeclaredLimits<string>["limits"] {
-  const fields = readMapping(raw, at, limitKeys, problems);
-  return fields === null ? [] : [{ at, fields }];
+  const fields = readMapping(raw, path, limitKeys, problems);
+  return fields === null ? [] : [{ path, fields }];
 }

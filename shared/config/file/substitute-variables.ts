@@ -55,14 +55,14 @@ function needOf(key: string): Need {
   return readElsewhere.has(key) ? "elsewhere" : "required";
 }
 
-function substitute(value: unknown, at: string, need: Need, context: Context): unknown {
-  if (typeof value === "string") return substituteText(value, at, need, context);
+function substitute(value: unknown, parentPath: string, need: Need, context: Context): unknown {
+  if (typeof value === "string") return substituteText(value, parentPath, need, context);
   if (Array.isArray(value))
-    return value.map((item, index) => substitute(item, `${at}[${index}]`, need, context));
+    return value.map((item, index) => substitute(item, `${parentPath}[${index}]`, need, context));
   if (!isObject(value)) return value;
   const entries: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
-    const path = keyPath(at, key);
+    const path = keyPath(parentPath, key);
     if (reservedKeys.has(key))
       context.problems.push(`${path} is a reserved name and can't be used`);
     else entries[key] = substitute(item, path, needOf(key), context);
@@ -105,19 +105,21 @@ function otherVariable(text: string): string | undefined {
  */
 function substituteText(
   text: string,
-  at: string,
+  path: string,
   need: Need,
   { env, problems, unset }: Context,
 ): string | null | undefined {
   if (isBareVariable(text, env)) {
     problems.push(
-      `${at} looks like a variable without its braces: write \${NAME}, or $$NAME for the text itself`,
+      `${path} looks like a variable without its braces: write \${NAME}, or $$NAME for the text itself`,
     );
     return undefined;
   }
-  const other = otherVariable(text);
-  if (other !== undefined) {
-    problems.push(`${at} has a variable in another program's notation: write \${${other}}`);
+  const otherNotation = otherVariable(text);
+  if (otherNotation !== undefined) {
+    problems.push(
+      `${path} has a variable in another program's notation: write \${${otherNotation}}`,
+    );
     return undefined;
   }
   if (escapedBare.test(text)) return text.replace("$", "");
@@ -131,8 +133,8 @@ function substituteText(
         const [, variableName] = /^\$\{([A-Za-z_]\w*):?[-=?+]/.exec(text.slice(offset)) ?? [];
         problems.push(
           variableName !== undefined
-            ? `${at} gives the variable ${variableName} a default, which Sluice doesn't have: write \${${variableName}}`
-            : `${at} holds a \${ that names no variable: write \${NAME}, or $\${ for the two characters themselves`,
+            ? `${path} gives the variable ${variableName} a default, which Sluice doesn't have: write \${${variableName}}`
+            : `${path} holds a \${ that names no variable: write \${NAME}, or $\${ for the two characters themselves`,
         );
         return match;
       }
@@ -141,9 +143,9 @@ function substituteText(
       if (need === "elsewhere") return match;
       if (need === "optional") {
         missing = true;
-        unset.push(`${at} needs the environment variable ${name}, which isn't set`);
+        unset.push(`${path} needs the environment variable ${name}, which isn't set`);
       } else if (env[name] === undefined)
-        problems.push(`${at} needs the environment variable ${name}, which isn't set`);
+        problems.push(`${path} needs the environment variable ${name}, which isn't set`);
       return "";
     },
   );

@@ -61,24 +61,24 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
   name: budgetName,
 };
 
-function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimit | null {
-  const periodSeconds = checkedValue(parsePeriod(budgetGrammar, fields, `${at}.`), problems);
-  const amountUsd = checkedValue(parseAmount(fields["amount"], `${at}.amount`), problems);
-  const unpriced = checkedValue(parseUnpriced(fields["unpriced"], `${at}.unpriced`), problems);
+function parseLimit(fields: Mapping, path: string, problems: string[]): BudgetLimit | null {
+  const periodSeconds = checkedValue(parsePeriod(budgetGrammar, fields, `${path}.`), problems);
+  const amountUsd = checkedValue(parseAmount(fields["amount"], `${path}.amount`), problems);
+  const unpriced = checkedValue(parseUnpriced(fields["unpriced"], `${path}.unpriced`), problems);
   const before = problems.length;
-  const models = checkedValue(parseBudgetModels(fields["models"], `${at}.models`), problems);
+  const models = checkedValue(parseBudgetModels(fields["models"], `${path}.models`), problems);
   const calendar =
     periodSeconds === null
       ? null
-      : checkedValue(parseCalendar(fields, periodSeconds, `${at}.`), problems);
+      : checkedValue(parseCalendar(fields, periodSeconds, `${path}.`), problems);
   const exhausted = checkedValue(
-    parseOnExhausted(fields["on_exhausted"], `${at}.on_exhausted`),
+    parseOnExhausted(fields["on_exhausted"], `${path}.on_exhausted`),
     problems,
   );
   const hold =
     exhausted === null
       ? null
-      : checkedValue(checkHold(fields["hold"], exhausted, `${at}.hold`), problems);
+      : checkedValue(checkHold(fields["hold"], exhausted, `${path}.hold`), problems);
   return periodSeconds === null ||
     exhausted === null ||
     hold === null ||

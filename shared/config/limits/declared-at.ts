@@ -18,20 +18,22 @@ export function placeInFile(entry: number, limit: number, line: number): Declare
 }
 
 /** The line of the file, from 1; null if a variable declares it, or the line is unknown. */
-export function declaredLine(at: DeclaredAt): number | null {
-  return typeof at === "string" ? null : Math.floor(at / (limitsPerEntryMax * entriesMax)) || null;
+export function declaredLine(place: DeclaredAt): number | null {
+  return typeof place === "string"
+    ? null
+    : Math.floor(place / (limitsPerEntryMax * entriesMax)) || null;
 }
 
 /** As in messages about the configuration, such as `rate_limits.user_paths[0].limits[1]`. */
 export function declaredAtText(
-  at: DeclaredAt,
+  declaredAt: DeclaredAt,
   {
     file,
     section,
     scope,
   }: { readonly file: string | null; readonly section: string; readonly scope: string },
 ): string {
-  if (typeof at === "string") return at;
-  const place = `${section}.${scope}s[${Math.floor(at / limitsPerEntryMax) % entriesMax}]`;
-  return `${file === null ? "" : `${file}: `}${place}.limits[${at % limitsPerEntryMax}]`;
+  if (typeof declaredAt === "string") return declaredAt;
+  const place = `${section}.${scope}s[${Math.floor(declaredAt / limitsPerEntryMax) % entriesMax}]`;
+  return `${file === null ? "" : `${file}: `}${place}.limits[${declaredAt % limitsPerEntryMax}]`;
 }

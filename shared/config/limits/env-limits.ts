@@ -39,15 +39,15 @@ export function readEnvLimits<S extends string, L extends PeriodLimit>(
   problems: string[],
 ): readonly EnvLimits<S, L>[] {
   const entries: EnvLimits<S, L>[] = [];
-  const seen = new Map<string, string>();
+  const variableOfSubject = new Map<string, string>();
   for (const name of Object.keys(env).sort()) {
     const value = variable(env, name);
     const target = value === null ? null : parseTarget(form, name, problems);
     if (value === null || target === null) continue;
     const { scope, subject } = target;
     const id = form.id({ scope, subject, periodSeconds: 0 });
-    const earlier = seen.get(id);
-    seen.set(id, earlier ?? name);
+    const earlier = variableOfSubject.get(id);
+    variableOfSubject.set(id, earlier ?? name);
     if (earlier !== undefined)
       problems.push(`${name} and ${earlier} are both for ${subject}: keep one of them`);
     else if (/^[[{]/.test(value))
@@ -120,22 +120,22 @@ function parseJson<S extends string, L extends PeriodLimit>(
   }
   const placed: PlacedDeclaration<Declared<S, L>>[] = [];
   for (const [index, item] of items.entries()) {
-    const at = `${name}[${index}]`;
-    const fields = readMapping(item, at, [...Object.keys(form.fields), "per_child"], problems);
+    const path = `${name}[${index}]`;
+    const fields = readMapping(item, path, [...Object.keys(form.fields), "per_child"], problems);
     if (fields === null) continue;
     const perChild = fields["per_child"] ?? false;
     if (typeof perChild !== "boolean")
-      problems.push(`${at}.per_child must be true or false, not ${show(perChild)}`);
+      problems.push(`${path}.per_child must be true or false, not ${show(perChild)}`);
     else if (perChild && scope !== "user_path")
-      problems.push(`${at}.per_child is for user-path ${plural} only`);
+      problems.push(`${path}.per_child is for user-path ${plural} only`);
     else if (perChild && !perChildEntitled)
       problems.push(
-        `${at}: ${notEntitledFailure(subject).message}: add the line ${entitlementLine}`,
+        `${path}: ${notEntitledFailure(subject).message}: add the line ${entitlementLine}`,
       );
-    const raw = { ...source, fields: withMappings(form, fields), at };
+    const raw = { ...source, fields: withMappings(form, fields), path };
     const limit = parseLimit(form, scope, raw, problems);
     if (limit !== null)
-      placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
+      placed.push({ path, declared: { scope, subject, ...limit, perChild: perChild === true } });
   }
   return reportDuplicates(form, placed, problems);
 }

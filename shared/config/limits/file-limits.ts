@@ -34,13 +34,13 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
     const subject = subjectOf(form, entry, problems);
     if (subject !== null && perChild && !perChildEntitled)
       problems.push(
-        `${entry.at}: ${notEntitledFailure(subject).message}: add the line ${entitlementLine}`,
+        `${entry.path}: ${notEntitledFailure(subject).message}: add the line ${entitlementLine}`,
       );
-    for (const { at, fields } of entry.limits) {
-      const raw = { fields: withValues(form, fields), at, useProblem };
+    for (const { path, fields } of entry.limits) {
+      const raw = { fields: withValues(form, fields), path, useProblem };
       const limit = parseLimit(form, scope, raw, problems);
       if (limit !== null && subject !== null)
-        placed.push({ at, declared: { scope, subject, ...limit, perChild } });
+        placed.push({ path, declared: { scope, subject, ...limit, perChild } });
     }
   }
   return reportDuplicates(form, placed, problems);
@@ -51,11 +51,11 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
  */
 function subjectOf<S extends string, L extends PeriodLimit>(
   { grammar }: LimitForm<S, L>,
-  { at, scope, subject, subjectKey }: DeclaredLimits<S>,
+  { path, scope, subject, subjectKey }: DeclaredLimits<S>,
   problems: string[],
 ): string | null {
   if (subject === null) return null;
-  const place = `${at}.${subjectKey}`;
+  const place = `${path}.${subjectKey}`;
   if (scope === "user_path" && subject !== "" && subject.trim() === "") {
     problems.push(`${place} must be a path such as /team/app, not ${show(subject)}`);
     return null;
@@ -85,14 +85,14 @@ export function placesInFile<S extends string>(
   { text, places }: { readonly text: string; readonly places: Places },
 ): readonly DeclaredAt[] {
   const limits = entries.flatMap((entry) => entry.limits);
-  const offsets = limits.map(({ at }) => placeOfPath(at, places));
-  const ascending = offsets.flatMap((at) => at ?? []).sort((a, b) => a - b);
+  const offsets = limits.map(({ path }) => placeOfPath(path, places));
+  const ascending = offsets.flatMap((offset) => offset ?? []).sort((a, b) => a - b);
   const lines = new Map(positionsOf(text, ascending).map(({ line }, i) => [ascending[i]!, line]));
-  const seen = new Map<S, number>();
+  const counts = new Map<S, number>();
   let count = 0;
   return entries.flatMap(({ scope, limits: entryLimits }) => {
-    const entry = seen.get(scope) ?? 0;
-    seen.set(scope, entry + 1);
+    const entry = counts.get(scope) ?? 0;
+    counts.set(scope, entry + 1);
     return entryLimits.map((_, limit) =>
       placeInFile(entry, limit, lines.get(offsets[count++] ?? -1) ?? 0),
     );

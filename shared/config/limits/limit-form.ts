@@ -37,7 +37,7 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
    */
   readonly fields: Readonly<Record<string, ((raw: unknown) => unknown) | null>>;
   /** Checks one limit and reports every wrong field; null if there is one. */
-  readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
+  readonly parse: (fields: Mapping, path: string, problems: string[]) => L | null;
   /**
    * The variables that declare limits, by the prefix of their names; the rest names the subject.
    */
@@ -59,7 +59,7 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
 
 /** One entry of a list under `rate_limits` or `budgets`, as written in the file. */
 export interface DeclaredLimits<S extends string> {
-  readonly at: string;
+  readonly path: string;
   readonly scope: S;
   /** The path, name, model id or label, and the key that holds it; null when it was wrong. */
   readonly subject: string | null;
@@ -74,33 +74,33 @@ export type Declared<S extends string, L> = LimitKey<S> & L & { readonly perChil
 /** A declaration and its place, for messages. */
 export interface PlacedDeclaration<D> {
   readonly declared: D;
-  readonly at: string;
+  readonly path: string;
 }
 
 interface WrittenLimit {
   readonly fields: Mapping;
-  readonly at: string;
+  readonly path: string;
 }
 
 /** Checks one limit of a subject, as `LimitForm.parse` does, and the model that it names. */
 export function parseLimit<S extends string, L extends PeriodLimit>(
   { grammar, parse }: LimitForm<S, L>,
   scope: S,
-  { fields, at, useProblem }: Pick<LimitOptions, "useProblem"> & WrittenLimit,
+  { fields, path, useProblem }: Pick<LimitOptions, "useProblem"> & WrittenLimit,
   problems: string[],
 ): L | null {
   const misplaced = misplacedField(grammar, scope, fields);
   if (misplaced !== null) {
-    problems.push(`${at}.${misplaced} is for user-path ${grammar.plural} only`);
+    problems.push(`${path}.${misplaced} is for user-path ${grammar.plural} only`);
     return null;
   }
-  const limit = parse(fields, at, problems);
+  const limit = parse(fields, path, problems);
   const periodFlaw = limit === null ? null : periodProblem(grammar, scope, limit.periodSeconds);
   if (periodFlaw !== null) {
-    problems.push(`${at}.${periodFlaw}`);
+    problems.push(`${path}.${periodFlaw}`);
     return null;
   }
-  const problem = limit === null ? null : useProblem?.(limit, `${at}.on_exhausted.use`);
+  const problem = limit === null ? null : useProblem?.(limit, `${path}.on_exhausted.use`);
   if (problem) problems.push(problem.message);
   return limit;
 }
@@ -122,12 +122,12 @@ export function reportDuplicates<S extends string, L extends PeriodLimit>(
   problems: string[],
 ): readonly Declared<S, L>[] {
   const first = new Map<string, string>();
-  for (const { declared, at } of placed) {
+  for (const { declared, path } of placed) {
     const earlier = first.get(id(declared));
-    if (earlier === undefined) first.set(id(declared), at);
+    if (earlier === undefined) first.set(id(declared), path);
     else
       problems.push(
-        `${at} declares the same ${singular} as ${earlier} (${name(declared)}): keep one of them`,
+        `${path} declares the same ${singular} as ${earlier} (${name(declared)}): keep one of them`,
       );
   }
   return placed.map(({ declared }) => declared);

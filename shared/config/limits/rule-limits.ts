@@ -84,9 +84,9 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
   name: ruleName,
 };
 
-function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit | null {
+function parseLimit(fields: Mapping, path: string, problems: string[]): RuleLimit | null {
   const before = problems.length;
-  const periodSeconds = checkedValue(parsePeriod(ruleGrammar, fields, `${at}.`), problems);
+  const periodSeconds = checkedValue(parsePeriod(ruleGrammar, fields, `${path}.`), problems);
   // First each cap separately, with a period that allows both, so that a wrong cap doesn't hide the
   // other.
   for (const cap of capFieldNames) {
@@ -95,16 +95,16 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
         parseCaps(
           { [cap]: fields[cap], models: cap === "max_enqueued_tokens" ? null : fields["models"] },
           cap === "max_enqueued_tokens" ? 0 : 60,
-          `${at}.`,
+          `${path}.`,
         ),
         problems,
       );
   }
-  const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
-  const when = checkedValue(parseWhen(fields["when"], `${at}.when`), problems);
-  const mode = checkedValue(parseMode(fields["mode"], `${at}.mode`), problems);
+  const models = checkedValue(parseLimitedModels(fields["models"], `${path}.models`), problems);
+  const when = checkedValue(parseWhen(fields["when"], `${path}.when`), problems);
+  const mode = checkedValue(parseMode(fields["mode"], `${path}.mode`), problems);
   if (problems.length > before || periodSeconds === null) return null;
-  const values = checkedValue(parseRuleValues(fields, periodSeconds, `${at}.`), problems);
+  const values = checkedValue(parseRuleValues(fields, periodSeconds, `${path}.`), problems);
   if (values === null) return null;
   return {
     periodSeconds,

@@ -20,7 +20,7 @@ export function resolveAlerts(
 ): readonly AlertConfig[] {
   const alerts: AlertConfig[] = [];
   const first = new Map<string, string>();
-  for (const { at, fields: alert } of declared) {
+  for (const { path, fields: alert } of declared) {
     const fields = alert === null ? null : validFields(alert);
     // Required, so null only if it was wrong.
     const url = fields?.url ?? null;
@@ -28,16 +28,17 @@ export function resolveAlerts(
     const format = fields.format ?? (isSlack(url) ? "slack" : "json");
     const wrong: string[] = [];
     const secrets = [fields.secret, fields.secret_file].filter((value) => value !== null).length;
-    if (secrets > 1) wrong.push(`${at} must have one of secret and secret_file, not both`);
+    if (secrets > 1) wrong.push(`${path} must have one of secret and secret_file, not both`);
     if (format === "json" && secrets === 0)
       wrong.push(
-        `${at}.secret is required for the format json, or secret_file: receivers check the signature. \`echo whsec_$(openssl rand -base64 32)\` makes one`,
+        `${path}.secret is required for the format json, or secret_file: receivers check the signature. \`echo whsec_$(openssl rand -base64 32)\` makes one`,
       );
     if (format === "slack" && secrets > 0)
-      wrong.push(`${at}.secret is for the format json: Slack checks no signature`);
+      wrong.push(`${path}.secret is for the format json: Slack checks no signature`);
     const earlier = first.get(url);
-    if (earlier !== undefined) wrong.push(`${at} has the same url as ${earlier}: keep one of them`);
-    first.set(url, earlier ?? at);
+    if (earlier !== undefined)
+      wrong.push(`${path} has the same url as ${earlier}: keep one of them`);
+    first.set(url, earlier ?? path);
     append(problems, wrong);
     if (wrong.length > 0) continue;
     alerts.push({

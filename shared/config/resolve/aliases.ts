@@ -24,17 +24,17 @@ export function resolveAliases(
   problems: string[],
 ): readonly AliasConfig[] {
   const first = new Map<string, string>();
-  return declared.flatMap(({ at, name, target }): AliasConfig[] => {
+  return declared.flatMap(({ path, name, target }): AliasConfig[] => {
     const lower = name.toLowerCase();
     const earlier = first.get(lower);
     const problem =
       earlier === undefined
         ? nameProblem(name, models)
         : `is the same name as ${earlier}: keep one of them`;
-    first.set(lower, earlier ?? at);
-    if (problem !== null) problems.push(`${at} ${problem}`);
+    first.set(lower, earlier ?? path);
+    if (problem !== null) problems.push(`${path} ${problem}`);
     const to = resolveAliasTarget(target, name.endsWith("*"), models);
-    if (typeof to === "string") problems.push(`${at} ${to}`);
+    if (typeof to === "string") problems.push(`${path} ${to}`);
     return problem !== null || typeof to === "string" ? [] : [{ name, to }];
   });
 }

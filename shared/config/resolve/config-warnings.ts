@@ -177,7 +177,7 @@ function remarkOn(name: string, knownNames: readonly string[]): string | null {
     return `it is not a known variable${
       didYouMean(
         name,
-        knownNames.filter((other) => other.startsWith("SLUICE_")),
+        knownNames.filter((known) => known.startsWith("SLUICE_")),
       ) || "; docs/reference/configuration.md lists the variables"
     }`;
   if (limitVariables.some(({ prefix }) => name.startsWith(prefix))) return null;
@@ -196,7 +196,7 @@ function remarkOn(name: string, knownNames: readonly string[]): string | null {
   const close = name.includes("_")
     ? closestName(
         name,
-        knownNames.filter((other) => other.includes("_")),
+        knownNames.filter((known) => known.includes("_")),
       )
     : null;
   return close === null ? null : `did you mean ${close}?`;

@@ -36,22 +36,22 @@ export function resolveIssuers(
 ): readonly JwtIssuerConfig[] {
   const issuers: JwtIssuerConfig[] = [];
   const first = new Map<string, string>();
-  for (const { at, fields } of declared) {
+  for (const { path, fields } of declared) {
     if (fields === null) continue;
     const before = problems.length;
     const { issuer, audience, userPath } = withDefaults(fields);
-    if (issuer === null) problems.push(`${at}.issuer is required`);
+    if (issuer === null) problems.push(`${path}.issuer is required`);
     if (audience === null)
       problems.push(
-        `${at}.audience is required: without it a token issued for another service would be accepted`,
+        `${path}.audience is required: without it a token issued for another service would be accepted`,
       );
-    if (userPath === null) problems.push(`${at}.user_path is required`);
+    if (userPath === null) problems.push(`${path}.user_path is required`);
     else if (userPath !== undefined)
-      append(problems, templateProblems(userPath, `${at}.user_path`));
+      append(problems, templateProblems(userPath, `${path}.user_path`));
     const keys = keyKinds.filter((key) => fields[key] !== null);
     if (keys.length !== 1) {
       const butText = keys.length === 0 ? "" : `, not ${keys.join(" and ")}`;
-      problems.push(`${at} must have exactly one of ${keyKinds.join(", ")}${butText}`);
+      problems.push(`${path} must have exactly one of ${keyKinds.join(", ")}${butText}`);
     }
     const algorithms: readonly string[] =
       fields.secret === null && fields.secret_file === null
@@ -60,14 +60,14 @@ export function resolveIssuers(
     const unusable = (fields.algorithms ?? []).filter((name) => !algorithms.includes(name));
     if (unusable.length > 0 && keys.length === 1)
       problems.push(
-        `${at}.algorithms can't hold ${unusable.join(", ")}: those for ${keys[0]} are ${algorithms.join(", ")}`,
+        `${path}.algorithms can't hold ${unusable.join(", ")}: those for ${keys[0]} are ${algorithms.join(", ")}`,
       );
     if (!isAbsent(issuer) && !isAbsent(audience)) {
       const id = JSON.stringify([issuer, [...audience].sort()]);
       const earlier = first.get(id);
       if (earlier !== undefined)
-        problems.push(`${at} has the same issuer and audience as ${earlier}: keep one of them`);
-      first.set(id, earlier ?? at);
+        problems.push(`${path} has the same issuer and audience as ${earlier}: keep one of them`);
+      first.set(id, earlier ?? path);
     }
     const valid = problems.length === before ? validFields(fields) : null;
     if (valid !== null && !isAbsent(issuer) && !isAbsent(audience) && !isAbsent(userPath))
@@ -124,16 +124,16 @@ function keysOf(
  * The problems of a claim's name or of a template. A template has a leading slash or braces; its
  * path is checked with a letter in place of each claim.
  */
-function templateProblems(text: string, at: string): readonly string[] {
+function templateProblems(text: string, fieldPath: string): readonly string[] {
   if (!text.startsWith("/") && !/[{}]/.test(text)) return [];
   if (!text.startsWith("/"))
-    return [`${at} must begin with / when it has braces, not ${show(text)}`];
+    return [`${fieldPath} must begin with / when it has braces, not ${show(text)}`];
   if (/\{\s*\}|\{[^}]*(?:\{|$)|^[^{]*\}|\}[^{]*\}/.test(text))
-    return [`${at} has braces that don't enclose a claim's name: ${show(text)}`];
+    return [`${fieldPath} has braces that don't enclose a claim's name: ${show(text)}`];
   if (!text.includes("{"))
     return [
-      `${at} needs a claim in braces, such as /team/{sub}: ${show(text)} would be the same path for every token`,
+      `${fieldPath} needs a claim in braces, such as /team/{sub}: ${show(text)} would be the same path for every token`,
     ];
   const path = normalizeUserPath(text.replace(/\{[^}]*\}/g, "x"));
-  return path.ok ? [] : [`${at} ${path.reason}, as ${show(text)} does`];
+  return path.ok ? [] : [`${fieldPath} ${path.reason}, as ${show(text)} does`];
 }

@@ -8,11 +8,11 @@ export function resolveMcpServers(
   declared: readonly DeclaredMcpServer[],
   problems: string[],
 ): readonly ProviderConfig[] {
-  return declared.flatMap(({ at, name, fields }): ProviderConfig[] => {
+  return declared.flatMap(({ path, name, fields }): ProviderConfig[] => {
     const before = problems.length;
-    checkProviderName({ at, name }, problems);
+    checkProviderName({ path, name }, problems);
     if (fields === null) return [];
-    checkSecrets(at, fields, problems);
+    checkSecrets(path, fields, problems);
     const valid = problems.length > before ? null : validFields(fields);
     if (valid === null) return [];
     const { url, ...options } = valid;

@@ -41,17 +41,17 @@ export function readProxyVariables(env: Environment, problems: string[]): ProxyV
 /** `own`: the provider's setting; null if unset. Loopback hosts are always reached directly. */
 export function proxyFor(
   address: string,
-  own: string | null,
+  configured: string | null,
   { http, https, direct }: ProxyVariables,
 ): string | null {
-  if (own !== null) return own === "none" ? null : own;
+  if (configured !== null) return configured === "none" ? null : configured;
   if (address === "") return null;
   const { protocol, hostname, port } = new URL(address);
   const proxy = protocol === "https:" ? https : http;
   const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   if (proxy === null || isLoopback(host)) return null;
-  const at = { host, port: port === "" ? (protocol === "https:" ? "443" : "80") : port };
-  return direct.some((entry) => covers(entry, at)) ? null : proxy;
+  const place = { host, port: port === "" ? (protocol === "https:" ? "443" : "80") : port };
+  return direct.some((entry) => covers(entry, place)) ? null : proxy;
 }
 
 function isLoopback(host: string): boolean {

@@ -20,31 +20,31 @@ export function resolvePrices(
   problems: string[],
 ): readonly PriceConfig[] {
   const first = new Map<string, string>();
-  const own = declared.flatMap((entry): PriceConfig[] => {
-    const { at, name, fields } = entry;
+  const prices = declared.flatMap((entry): PriceConfig[] => {
+    const { path, name, fields } = entry;
     const tiers = checkTiers(entry, problems);
     const changes = checkChanges(entry, problems);
     const target = readTarget(name, namings);
     if (target === null) {
       problems.push(
-        `${at} must be named provider/model, provider/* for all of a provider's models, or */* for all models without a price`,
+        `${path} must be named provider/model, provider/* for all of a provider's models, or */* for all models without a price`,
       );
       return [];
     }
     const key = nameOf(target);
     const earlier = first.get(key);
     if (earlier !== undefined)
-      problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
-    first.set(key, earlier ?? at);
+      problems.push(`${path} prices the same model as ${earlier}: keep one of them`);
+    first.set(key, earlier ?? path);
     const valid = fields === null ? null : validFields(fields);
     if (valid === null) return [];
-    const base = readExtends(at, valid, namings, problems);
+    const base = readExtends(path, valid, namings, problems);
     if (base === undefined) return [];
-    if (base === null) checkRates(at, valid, problems);
+    if (base === null) checkRates(path, valid, problems);
     return [{ ...target, extends: base, fields: valid, tiers, changes }];
   });
-  checkCycles(own, first, problems);
-  return own;
+  checkCycles(prices, first, problems);
+  return prices;
 }
 
 function nameOf({ provider, model }: { readonly provider: string; readonly model: string | null }) {
@@ -53,7 +53,7 @@ function nameOf({ provider, model }: { readonly provider: string; readonly model
 
 /** The price that it extends; null if none, undefined if `extends` is invalid. */
 function readExtends(
-  at: string,
+  path: string,
   { extends: base }: PriceFields,
   namings: ModelNamings,
   problems: string[],
@@ -63,14 +63,14 @@ function readExtends(
   const target = readTarget(base, namings);
   if (target !== null && target.model !== null && !nameOf(target).includes(wildcard))
     return { provider: target.provider, model: target.model };
-  problems.push(`${at}.extends must be list or provider/model, not ${JSON.stringify(base)}`);
+  problems.push(`${path}.extends must be list or provider/model, not ${JSON.stringify(base)}`);
   return undefined;
 }
 
 /**
  * Checks that a price which extends none has rates for both kinds of tokens, or for another unit.
  */
-function checkRates(at: string, fields: PriceFields, problems: string[]): void {
+function checkRates(path: string, fields: PriceFields, problems: string[]): void {
   const units = Object.entries(fields).some(
     ([name, value]) => value !== null && (name.startsWith("per_") || name === "images"),
   );
@@ -80,24 +80,24 @@ function checkRates(at: string, fields: PriceFields, problems: string[]): void {
     ["input", input],
     ["output", output],
   ] as const)
-    if (value === null) problems.push(`${at}.${name} is required`);
+    if (value === null) problems.push(`${path}.${name} is required`);
 }
 
 /** Reports prices that extend themselves, directly or through others. */
 function checkCycles(
-  own: readonly PriceConfig[],
+  prices: readonly PriceConfig[],
   places: ReadonlyMap<string, string>,
   problems: string[],
 ): void {
-  const byName = new Map(own.map((entry) => [nameOf(entry), entry]));
-  for (const entry of own) {
+  const byName = new Map(prices.map((entry) => [nameOf(entry), entry]));
+  for (const entry of prices) {
     const seen = new Set<string>();
-    let at: PriceConfig | undefined = entry;
-    while (at !== undefined && !seen.has(nameOf(at))) {
-      seen.add(nameOf(at));
-      at = isTarget(at.extends) ? byName.get(nameOf(at.extends)) : undefined;
+    let price: PriceConfig | undefined = entry;
+    while (price !== undefined && !seen.has(nameOf(price))) {
+      seen.add(nameOf(price));
+      price = isTarget(price.extends) ? byName.get(nameOf(price.extends)) : undefined;
     }
-    if (at === entry)
+    if (price === entry)
       problems.push(`${places.get(nameOf(entry))}.extends must not lead back to it`);
   }
 }
@@ -126,18 +126,18 @@ function readTarget(
 /** The valid tiers. Each must have a rate, and their thresholds must ascend. */
 function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly TierFields[] {
   let above = 0;
-  return tiers.flatMap(({ at, fields }): TierFields[] => {
+  return tiers.flatMap(({ path, fields }): TierFields[] => {
     if (fields === null) return [];
     const { above_input_tokens: from, ...rates } = fields;
     if (typeof from === "number") {
       if (from <= above)
         problems.push(
-          `${at}.above_input_tokens must be greater than ${above}, the tier before it, not ${from}`,
+          `${path}.above_input_tokens must be greater than ${above}, the tier before it, not ${from}`,
         );
       above = from;
     }
     if (Object.values(rates).every((rate) => rate === null))
-      problems.push(`${at} needs a rate: ${Object.keys(rates).join(", ")}`);
+      problems.push(`${path} needs a rate: ${Object.keys(rates).join(", ")}`);
     const valid = validFields(fields);
     return valid === null ? [] : [valid];
   });
@@ -146,11 +146,11 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
 /** The valid changes. Their dates must ascend. */
 function checkChanges({ changes }: DeclaredPrice, problems: string[]): readonly ChangeFields[] {
   let before = -Infinity;
-  return changes.flatMap(({ at, fields }): ChangeFields[] => {
+  return changes.flatMap(({ path, fields }): ChangeFields[] => {
     const valid = fields === null ? null : validFields(fields);
     if (valid === null) return [];
     if ((valid.from ?? 0) <= before)
-      problems.push(`${at}.from must be later than that of the change before it`);
+      problems.push(`${path}.from must be later than that of the change before it`);
     before = valid.from ?? 0;
     return [valid];
   });

@@ -115,29 +115,29 @@ function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly st
 
 /** Checks a name that the operator chose for a provider or a server. */
 export function checkProviderName(
-  { at, name }: Pick<DeclaredProvider, "at" | "name">,
+  { path, name }: Pick<DeclaredProvider, "path" | "name">,
   problems: string[],
   hint = "",
 ): void {
   if (/^[a-z0-9][a-z0-9._-]*$/.test(name) && name.length <= nameCharsMax) return;
   problems.push(
-    `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit${hint}`,
+    `${path} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit${hint}`,
   );
 }
 
 /** Checks that the key, and the outbound proxy, are given once. */
 export function checkSecrets(
-  at: string,
+  path: string,
   fields: Pick<ReadFields<ProviderFields>, (typeof keyFields)[number] | "proxy" | "proxy_file">,
   problems: string[],
 ): void {
   const keys = keyFields.filter((key) => fields[key] !== null);
   if (keys.length > 1)
     problems.push(
-      `${at} must have at most one of ${keyFields.join(", ")}, not ${keys.join(" and ")}`,
+      `${path} must have at most one of ${keyFields.join(", ")}, not ${keys.join(" and ")}`,
     );
   if (fields.proxy !== null && fields.proxy_file !== null)
-    problems.push(`${at} must have at most one of proxy and proxy_file`);
+    problems.push(`${path} must have at most one of proxy and proxy_file`);
 }
 
 /** A provider with these fields and the defaults of all others. */
@@ -183,39 +183,43 @@ function defaultFields(): ProviderFields {
 }
 
 function declaredProvider(
-  { at, name, fields, modelTraits, perModel }: DeclaredProvider,
+  { path, name, fields, modelTraits, perModel }: DeclaredProvider,
   preset: Preset | null,
   override: Override | null,
   problems: string[],
 ): ProviderConfig | null {
   const before = problems.length;
-  checkProviderName({ at, name }, problems, didYouMean(name, presetNames));
+  checkProviderName({ path, name }, problems, didYouMean(name, presetNames));
   if (problems.length > before) return null;
   // Without a valid type, the fields that depend on it can't be checked.
   if (fields === null || fields.type === undefined) return null;
   const type = typeOf(fields, preset);
   if (fields.api_version !== null && type !== "azure")
-    problems.push(`${at}.api_version is for the type azure: leave it out`);
+    problems.push(`${path}.api_version is for the type azure: leave it out`);
   if (type === "simulator") {
     if (fields.base_url !== null)
-      problems.push(`${at}.base_url is not for the type simulator: leave it out`);
+      problems.push(`${path}.base_url is not for the type simulator: leave it out`);
     for (const key of keyFields)
       if (fields[key] !== null)
-        problems.push(`${at}.${key} is not for the type simulator: leave it out`);
+        problems.push(`${path}.${key} is not for the type simulator: leave it out`);
   } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
     const withAddress = presets
       .filter((preset) => preset.baseUrl !== null)
       .map((preset) => preset.name);
     problems.push(
-      `${at}.base_url is required: only the names ${withAddress.join(", ")} have one of their own${didYouMean(name, withAddress)}`,
+      `${path}.base_url is required: only the names ${withAddress.join(", ")} have one of their own${didYouMean(name, withAddress)}`,
     );
   }
-  checkSecrets(at, fields, problems);
+  checkSecrets(path, fields, problems);
   const valid = problems.length > before ? null : validFields(fields);
   if (valid === null) return null;
   const config = fromFields(name, valid, preset, override);
-  const traits = ownModelTraits({ at, modelTraits }, config.operations, problems);
-  return { ...config, modelTraits: traits, perModel: resolveOverrides({ at, perModel }, problems) };
+  const traits = ownModelTraits({ path, modelTraits }, config.operations, problems);
+  return {
+    ...config,
+    modelTraits: traits,
+    perModel: resolveOverrides({ path, perModel }, problems),
+  };
 }
 
 function typeOf(
@@ -324,7 +328,7 @@ function fromFields(
 
 /** The entries of `per_model`. */
 function resolveOverrides(
-  { at, perModel }: Pick<DeclaredProvider, "at" | "perModel">,
+  { path, perModel }: Pick<DeclaredProvider, "path" | "perModel">,
   problems: string[],
 ): readonly ModelOverrides[] {
   return perModel.flatMap(({ fields }, index): ModelOverrides[] => {
@@ -342,7 +346,7 @@ function resolveOverrides(
         const earlier = first.get(name);
         if (earlier !== undefined)
           problems.push(
-            `${at}.per_model[${index}].${key} names ${name}, which ${earlier} names too: keep one of them`,
+            `${path}.per_model[${index}].${key} names ${name}, which ${earlier} names too: keep one of them`,
           );
         first.set(name, earlier ?? key);
       }
@@ -362,7 +366,7 @@ function resolveOverrides(
 
 /** The entries of `model_traits`. */
 function ownModelTraits(
-  { at, modelTraits }: Pick<DeclaredProvider, "at" | "modelTraits">,
+  { path, modelTraits }: Pick<DeclaredProvider, "path" | "modelTraits">,
   operations: ReadonlySet<Operation>,
   problems: string[],
 ): readonly OwnModelTraits[] {
@@ -371,7 +375,7 @@ function ownModelTraits(
     if (valid === null) return [];
     if (valid.reasoning_with_tools === "responses" && !operations.has("responses"))
       problems.push(
-        `${at}.model_traits[${index}].reasoning_with_tools must not be responses: the provider's operations are without responses`,
+        `${path}.model_traits[${index}].reasoning_with_tools must not be responses: the provider's operations are without responses`,
       );
     return [
       {

@@ -91,8 +91,8 @@ export function resolveConfig(configSources: ConfigSources): ConfigResult {
   const failed = (): ConfigResult => {
     const path = file?.path ?? null;
     const yamlProblems = yaml.problems.map((problem) => fileProblem(problem, path));
-    const others = locateProblems(problemList(problems, path), { text, places: yaml.places });
-    return { ok: false, file: path, problems: [...yamlProblems, ...others] };
+    const located = locateProblems(problemList(problems, path), { text, places: yaml.places });
+    return { ok: false, file: path, problems: [...yamlProblems, ...located] };
   };
   // If the text isn't YAML, nothing in it can be checked.
   if (yaml.document === undefined) return failed();

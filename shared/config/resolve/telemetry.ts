@@ -26,9 +26,9 @@ export function resolveTracing(
   values: SettingValues,
   env: Environment,
 ): { readonly tracing: Config["tracing"]; readonly warnings: readonly string[] } {
-  const { tracingEndpoint: base, tracesEndpoint: whole } = values;
+  const { tracingEndpoint: base, tracesEndpoint } = values;
   // OpenTelemetry: the signal's own address, unchanged, overrides the common one.
-  const endpoint = whole ?? (base === null ? null : `${base}/v1/traces`);
+  const endpoint = tracesEndpoint ?? (base === null ? null : `${base}/v1/traces`);
   const variables = readTelemetryVariables(env, endpoint !== null);
   const tracing = {
     propagate: values.tracePropagation,
@@ -104,7 +104,7 @@ export function withKnownSampler(env: Environment): {
   };
   const [name, part] = [odd(sampler), odd(sample)];
   const without = (...names: readonly (string | null)[]): Environment =>
-    Object.fromEntries(Object.entries(env).filter(([each]) => !names.includes(each)));
+    Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
   if (name !== null)
     return {
       env: without(sampler.env, sample.env),

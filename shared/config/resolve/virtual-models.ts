@@ -13,15 +13,15 @@ export function resolveVirtualModels(
   problems: string[],
 ): readonly VirtualModelConfig[] {
   const sources = new Set(declared.map(({ source }) => source));
-  return declared.map(({ at, source, strategy, affinity, targets }) => {
-    const name = parseSubject("model", source, at);
+  return declared.map(({ path, source, strategy, affinity, targets }) => {
+    const name = parseSubject("model", source, path);
     if (!name.ok || name.value !== source)
       problems.push(
-        `${at} must be named with a model id: without a leading or trailing slash or white space`,
+        `${path} must be named with a model id: without a leading or trailing slash or white space`,
       );
     if (affinity === "conversation" && (strategy === "failover" || strategy === "cost"))
       problems.push(
-        `${at}.affinity must not be conversation with the strategy ${strategy}, which has the same order for all conversations`,
+        `${path}.affinity must not be conversation with the strategy ${strategy}, which has the same order for all conversations`,
       );
     return {
       source,
@@ -54,12 +54,12 @@ function resolveTarget(
   { source, sources, providerNames, namings }: Names,
   problems: string[],
 ): VirtualModelConfig["targets"][number] | null {
-  const at = `${target.at}.model`;
+  const path = `${target.path}.model`;
   // A name with a slash may be both a source and a provider's model; a target always means the
   // provider's.
   if (sources.has(target.model) && (target.model !== source || !target.model.includes("/"))) {
     problems.push(
-      `${at} must be provider/model, not the virtual model ${show(target.model)}: a virtual model can't be a target`,
+      `${path} must be provider/model, not the virtual model ${show(target.model)}: a virtual model can't be a target`,
     );
     return null;
   }
@@ -68,14 +68,14 @@ function resolveTarget(
     target.model.slice(0, Math.max(slash, 0)),
     target.model.slice(slash + 1),
   ];
-  const id = parseSubject("model", model, at);
+  const id = parseSubject("model", model, path);
   if (provider === "" || !id.ok) {
-    problems.push(`${at} must be provider/model, not ${show(target.model)}`);
+    problems.push(`${path} must be provider/model, not ${show(target.model)}`);
     return null;
   }
   if (!providerNames.includes(provider)) {
     const hint = didYouMean(provider, providerNames);
-    problems.push(`${at} names the provider ${show(provider)}, which isn't configured${hint}`);
+    problems.push(`${path} names the provider ${show(provider)}, which isn't configured${hint}`);
     return null;
   }
   const naming = namings.get(provider);

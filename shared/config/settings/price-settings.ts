@@ -93,9 +93,9 @@ function factorsOf(raw: unknown): Factors | undefined {
     const factorName = Object.hasOwn(factorFields, name)
       ? (name as keyof typeof factorFields)
       : null;
-    const own = factorOf(value);
-    if (factorName === null || own === undefined) return undefined;
-    factors[factorFields[factorName]] = own;
+    const factor = factorOf(value);
+    if (factorName === null || factor === undefined) return undefined;
+    factors[factorFields[factorName]] = factor;
   }
   return factors;
 }

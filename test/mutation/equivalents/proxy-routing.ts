@@ -4,19 +4,19 @@ import type { Equivalent } from "./equivalent.js";
 export const proxyRoutingEquivalents: readonly Equivalent[] = [
   {
     file: "proxy/routing/affinity.ts",
-    line: "let own = 0;",
+    line: "let bestIndex = 0;",
     what: "0 becomes 1",
     why: "the first target's rank is above none, and makes it 0",
   },
   {
     file: "proxy/routing/affinity.ts",
-    line: "if (rank > best || (rank === best && targetName(target) < targetName(ordered[own]))) {",
+    line: "if (rank > best || (rank === best && targetName(target) < targetName(ordered[bestIndex]))) {",
     what: "< becomes <=",
     why: "of two with the same name either is the same target",
   },
   {
     file: "proxy/routing/affinity.ts",
-    line: "if (own === 0)",
+    line: "if (bestIndex === 0)",
     what: "the condition is always false",
     why: "the same order in another array",
   },

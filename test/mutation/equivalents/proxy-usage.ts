@@ -34,7 +34,7 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/find-usage.ts",
-    line: "if (at === -1)",
+    line: "if (position === -1)",
     what: "1 becomes 2",
     why: "of a text without usage the last character is parsed, which holds none",
   },
@@ -46,7 +46,7 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/find-usage.ts",
-    line: "if (at === -1)",
+    line: "if (position === -1)",
     what: "the condition is always false",
     why: "of a text without usage the last character is parsed, which holds none",
   },

@@ -46,7 +46,7 @@ export const sharedEquivalents: readonly Equivalent[] = [
   },
   {
     file: "shared/wire/codec.ts",
-    line: "if (held.length > 0) {",
+    line: "if (incomplete.length > 0) {",
     what: "the condition is always true",
     why: "a chunk behind nothing is itself, copied",
   },

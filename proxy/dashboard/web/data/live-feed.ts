@@ -132,10 +132,12 @@ export class LiveFeed {
       for (const { reader } of this.#followers) reader.tick(server_time);
     });
     this.#hear(stream, "rules", (message) => {
-      for (const each of this.#followers) if (each.list === "rules") each.reader.take(message);
+      for (const follower of this.#followers)
+        if (follower.list === "rules") follower.reader.take(message);
     });
     this.#hear(stream, "budgets", (message) => {
-      for (const each of this.#followers) if (each.list === "budgets") each.reader.take(message);
+      for (const follower of this.#followers)
+        if (follower.list === "budgets") follower.reader.take(message);
     });
     this.#hear(stream, "lost", () => this.#daemonIs(true));
     this.#hear(stream, "back", () => this.#daemonIs(false));

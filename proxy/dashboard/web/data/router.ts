@@ -68,10 +68,10 @@ export function hrefOf(
   page: string,
   query: Readonly<Record<string, string | null | undefined>> = {},
 ): string {
-  const kept = Object.entries(query).filter(
+  const parameters = Object.entries(query).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "",
   );
-  const text = new URLSearchParams(kept).toString();
+  const text = new URLSearchParams(parameters).toString();
   return `${base}${page}${text === "" ? "" : `?${text}`}`;
 }
 

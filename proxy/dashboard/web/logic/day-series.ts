@@ -62,10 +62,12 @@ const labelsMax = 5;
 export function axisLabels(times: readonly string[]): readonly string[] {
   const last = times.length - 1;
   const count = last >= 2 * labelsMax ? labelsMax : Math.min(2, times.length);
-  const at = Array.from({ length: count }, (_, i) =>
+  const indexes = Array.from({ length: count }, (_, i) =>
     Math.round((i * last) / Math.max(1, count - 1)),
   );
-  return at.map((time, i) => (i === 0 || i === count - 1 ? times[time]! : shortened(times[time]!)));
+  return indexes.map((time, i) =>
+    i === 0 || i === count - 1 ? times[time]! : shortened(times[time]!),
+  );
 }
 
 /** `2026-11-23 14:05` → `14:05` at times of day, `2026-11-23` → `11-23`. */

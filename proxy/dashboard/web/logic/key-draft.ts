@@ -108,12 +108,12 @@ interface KnownLimit {
  * if there is none.
  */
 export function otherValue(limit: KeyLimit, limits: readonly KnownLimit[]): number | null {
-  const same = limits.find(
+  const existing = limits.find(
     ({ subject, period_seconds, template, models, when, mode }) =>
       subject === limit.body["subject"] &&
       period_seconds === limit.periodSeconds &&
       [template, models, when, mode].every((part) => part === undefined),
   );
-  const value = same?.[limit.valueField];
+  const value = existing?.[limit.valueField];
   return value === undefined || value === limit.value ? null : value;
 }

@@ -161,8 +161,8 @@ export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffec
   // Enforcing a shadow rule keeps its counters.
   const sameMode = original.mode === "shadow" || draft.shadow !== true;
   const sameKey = sameSubject && samePeriod && sameModels && sameHours && sameMode;
-  const same = draft.scope === original.scope && sameKey;
-  return same && draft.perChild === original.per_child ? "keeps" : "moves";
+  const isSame = draft.scope === original.scope && sameKey;
+  return isSame && draft.perChild === original.per_child ? "keeps" : "moves";
 }
 
 /** A text that is equal for the same patterns in any order and case. */

@@ -21,14 +21,14 @@ export function providerTraffic(
   openTargets: readonly string[],
 ): ProviderTraffic {
   const isOf = (target: string): boolean => target.startsWith(`${provider}/`);
-  const own = targets.filter(({ target }) => isOf(target));
-  const attempts = own.reduce((sum, target) => sum + target.attempts, 0);
-  const failed = own.reduce(
+  const providerTargets = targets.filter(({ target }) => isOf(target));
+  const attempts = providerTargets.reduce((sum, target) => sum + target.attempts, 0);
+  const failed = providerTargets.reduce(
     (sum, { attempts, error_rate }) => sum + attempts * (error_rate ?? 0),
     0,
   );
-  const spans = own.flatMap(({ failing }) => failing ?? []);
-  const errors = own.flatMap(({ last_error }) => last_error ?? []);
+  const spans = providerTargets.flatMap(({ failing }) => failing ?? []);
+  const errors = providerTargets.flatMap(({ last_error }) => last_error ?? []);
   return {
     attempts,
     errorRate: attempts === 0 ? null : failed / attempts,

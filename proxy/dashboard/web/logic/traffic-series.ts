@@ -34,11 +34,11 @@ export function trafficSeries({
   const answered = new Array<number>(count).fill(0);
   const others = new Array<number>(count).fill(0);
   for (const { time, requests } of points) {
-    const at = Math.floor((Date.parse(time) - firstMs) / stepMs);
-    if (at < 0 || at >= count) continue;
-    answered[at]! += requests.answered;
-    for (const kind of notAnswered) others[at]! += requests[kind];
+    const step = Math.floor((Date.parse(time) - firstMs) / stepMs);
+    if (step < 0 || step >= count) continue;
+    answered[step]! += requests.answered;
+    for (const kind of notAnswered) others[step]! += requests[kind];
   }
-  const times = answered.map((_, at) => firstMs + at * stepMs);
+  const times = answered.map((_, step) => firstMs + step * stepMs);
   return { stepSeconds, times, answered, others };
 }

@@ -29,7 +29,7 @@ interface BarChartProps {
   readonly parts: readonly ChartPart[];
   readonly format: (value: number) => string;
   /** The address that a bar links to; null for none. */
-  readonly hrefOf?: ((at: number) => string) | null;
+  readonly hrefOf?: ((index: number) => string) | null;
 }
 
 export function BarChart({ title, note, ...chart }: BarChartProps) {
@@ -75,7 +75,7 @@ type Chart = Omit<BarChartProps, "note">;
 
 interface BarsProps extends Chart {
   readonly at: number | null;
-  readonly onPoint: (at: number | null) => void;
+  readonly onPoint: (index: number | null) => void;
 }
 
 function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsProps) {
@@ -144,7 +144,7 @@ function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsP
 
 function ChartTable({ title, times, parts, format, hrefOf = null }: Chart) {
   const rows = times.map((time, at) => ({ time, at })).reverse();
-  const number = (name: string, valueAt: (at: number) => number) => ({
+  const number = (name: string, valueAt: (index: number) => number) => ({
     key: name,
     head: name,
     kind: "number" as const,
@@ -164,22 +164,22 @@ function ChartTable({ title, times, parts, format, hrefOf = null }: Chart) {
           by: ({ at }) => at,
           cell: ({ time, at }) => (hrefOf === null ? time : <a href={hrefOf(at)}>{time}</a>),
         },
-        ...parts.map(({ name, values }) => number(name, (at) => values[at]!)),
-        ...(parts.length > 1 ? [number(shellTexts.chart.all, (at) => sumAt(parts, at))] : []),
+        ...parts.map(({ name, values }) => number(name, (index) => values[index]!)),
+        ...(parts.length > 1 ? [number(shellTexts.chart.all, (index) => sumAt(parts, index))] : []),
       ]}
     />
   );
 }
 
-function sumAt(parts: readonly ChartPart[], at: number): number {
-  return parts.reduce((sum, { values }) => sum + values[at]!, 0);
+function sumAt(parts: readonly ChartPart[], index: number): number {
+  return parts.reduce((sum, { values }) => sum + values[index]!, 0);
 }
 
-function wordsOf({ times, parts, format }: Omit<Chart, "title">, at: number): string {
-  const used = parts.filter(({ values }) => values[at]! > 0);
-  const each = used.map(({ name, values }) => `${name} ${format(values[at]!)}`);
-  const all = `${times[at]}: ${format(sumAt(parts, at))}`;
-  return parts.length > 1 && used.length > 0 ? `${all} (${each.join(", ")})` : all;
+function wordsOf({ times, parts, format }: Omit<Chart, "title">, index: number): string {
+  const used = parts.filter(({ values }) => values[index]! > 0);
+  const partTexts = used.map(({ name, values }) => `${name} ${format(values[index]!)}`);
+  const all = `${times[index]}: ${format(sumAt(parts, index))}`;
+  return parts.length > 1 && used.length > 0 ? `${all} (${partTexts.join(", ")})` : all;
 }
 
 function colourOf({ colour }: ChartPart, index: number): string {

@@ -39,10 +39,10 @@ export function Confirm(props: ConfirmProps) {
   const confirm = async (): Promise<void> => {
     const { changes, done, undo, onDone } = props;
     setBusy(true);
-    for (let at = madeCount; at < changes.length; at++) {
-      const { method, path, body } = changes[at]!;
+    for (let index = madeCount; index < changes.length; index++) {
+      const { method, path, body } = changes[index]!;
       const answer = await client.change(method, path, body);
-      setMade(answer.ok ? at + 1 : at);
+      setMade(answer.ok ? index + 1 : index);
       if (answer.ok) continue;
       setBusy(false);
       setProblem(answer.problem);
@@ -65,8 +65,8 @@ export function Confirm(props: ConfirmProps) {
         {names.length > 1 && (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
           <ul class="named" tabIndex={0} aria-label={title}>
-            {names.map((name, at) => (
-              <li key={name} class={at < madeCount ? "soft" : ""}>
+            {names.map((name, index) => (
+              <li key={name} class={index < madeCount ? "soft" : ""}>
                 <code>{name}</code>
               </li>
             ))}

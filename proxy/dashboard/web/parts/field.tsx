@@ -56,8 +56,8 @@ export function TextField(props: TextFieldProps) {
       />
       {suggestions !== undefined && (
         <datalist id={`${id}-list`}>
-          {suggestions.map((each) => (
-            <option key={each} value={each} />
+          {suggestions.map((suggestion) => (
+            <option key={suggestion} value={suggestion} />
           ))}
         </datalist>
       )}

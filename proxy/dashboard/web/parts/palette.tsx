@@ -14,7 +14,7 @@ import { Icon } from "./icon.js";
 
 const texts = shellTexts.palette;
 const typingPauseMs = 150;
-const each = 5;
+const resultsPerListMax = 5;
 
 interface SearchResult {
   readonly kind: keyof typeof texts.kinds;
@@ -33,7 +33,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
   const { client, router, session } = useApp();
   const [text, setText] = useState("");
   const [places, setPlaces] = useState<readonly SearchResult[]>([]);
-  const [at, setAt] = useState(0);
+  const [index, setAt] = useState(0);
   const listId = useId();
   const asksGateway = session.session.value?.kind !== "self";
   const words = text.trim();
@@ -56,7 +56,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
       .map((page): SearchResult => ({ ...page, kind: "page", note: null })),
     ...places,
   ];
-  const current = Math.min(at, results.length - 1);
+  const current = Math.min(index, results.length - 1);
   const go = ({ href }: SearchResult): void => {
     onClose();
     router.go(href);
@@ -132,7 +132,7 @@ async function search(
     const answer = await client.get<T>(path, signal);
     return answer.ok ? answer.body : null;
   };
-  const parameters = `search=${encodeURIComponent(words)}&limit=${each}`;
+  const parameters = `search=${encodeURIComponent(words)}&limit=${resultsPerListMax}`;
   const isRequestId = /^req_\S+$|^[\w-]{12,}$/.test(words);
   const [request, tenants, keys, rules, budgets] = await Promise.all([
     isRequestId ? ask<RequestDetail>(`/admin/requests/${encodeURIComponent(words)}`) : null,

@@ -64,10 +64,10 @@ export const rowsDrawnMax = 100;
 
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, keyOf, rowClass, selection = null, isCompact = false } = props;
-  const own = useSorting(columns);
+  const ownSorting = useSorting(columns);
   const [open, setOpen] = useState<string | null>(null);
-  const sorting = props.sorting ?? own.sorting;
-  const sorted = props.sorting === undefined ? own.sorted(props.rows) : props.rows;
+  const sorting = props.sorting ?? ownSorting.sorting;
+  const sorted = props.sorting === undefined ? ownSorting.sorted(props.rows) : props.rows;
   const rows = props.isBounded ? sorted.slice(0, rowsDrawnMax) : sorted;
   const keepFocus = useRowFocus(rows.map(keyOf));
   return (

@@ -31,7 +31,7 @@ export function BillsPage() {
       <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
         {({ reconciliations, next, server_time }) => {
           const shownBill = shownOf(reconciliations, query.get("id"));
-          const others = reconciliations.filter((item) => !shownBill.includes(item));
+          const earlier = reconciliations.filter((item) => !shownBill.includes(item));
           if (shownBill.length === 0)
             return (
               <Card>
@@ -45,15 +45,15 @@ export function BillsPage() {
               {shownBill.map((bill) => (
                 <BillView key={bill.id} bill={bill} now={server_time} />
               ))}
-              {others.length > 0 && (
+              {earlier.length > 0 && (
                 <Card title={texts.earlier.caption}>
                   <Table
                     caption={texts.earlier.caption}
                     columns={columnsOf(server_time)}
-                    rows={others}
+                    rows={earlier}
                     keyOf={({ id }) => id}
                   />
-                  <Paging rows={others.length} next={next} heardMs={list.polled.heardMs} />
+                  <Paging rows={earlier.length} next={next} heardMs={list.polled.heardMs} />
                 </Card>
               )}
             </div>

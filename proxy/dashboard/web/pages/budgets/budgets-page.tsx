@@ -25,7 +25,7 @@ type Scope = (typeof scopes)[number];
 export function BudgetsPage() {
   const { router } = useApp();
   const { query } = router.place.value;
-  const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
+  const scope: Scope = scopes.find((candidate) => candidate === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
   const budgets = useBudgets(limitQuery(query, ["order"], scope));
   const polled = budgets.polled;
@@ -39,10 +39,10 @@ export function BudgetsPage() {
         <Tabs
           label={texts.tabsLabel}
           current={scope}
-          tabs={scopes.map((each) => ({
-            key: each,
-            text: texts.tabs[each],
-            href: hrefOf("budgets", { scope: each === "user_path" ? null : each }),
+          tabs={scopes.map((tab) => ({
+            key: tab,
+            text: texts.tabs[tab],
+            href: hrefOf("budgets", { scope: tab === "user_path" ? null : tab }),
           }))}
         />
         <div class="filters">

@@ -50,9 +50,9 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
         const parameters = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
         const existing = await client.get<RulePage & BudgetPage>(`${path}?${parameters}`);
         if (!existing.ok) return existing;
-        const other = otherValue(limit, existing.body.rate_limits ?? existing.body.budgets);
-        if (other !== null) {
-          setWrong({ field, text: form.hasOther(formatCount(other)) });
+        const existingValue = otherValue(limit, existing.body.rate_limits ?? existing.body.budgets);
+        if (existingValue !== null) {
+          setWrong({ field, text: form.hasOther(formatCount(existingValue)) });
           return null;
         }
         const answer = await client.send<IssuedKey>("PUT", path, body);
@@ -89,7 +89,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
             label={form.expires}
             value={draft.days}
             // An object would list numeric names first.
-            options={["", "30", "90", "365"].map((each) => [each, form.expiry[each as "30"]])}
+            options={["", "30", "90", "365"].map((days) => [days, form.expiry[days as "30"]])}
             onChoose={(days) => setDraft({ ...draft, days })}
             error={errorOf("expires_at")}
           />

@@ -23,7 +23,8 @@ type RuleScope = (typeof scopes)[number];
 export function LimitsPage() {
   const { router } = useApp();
   const { query } = router.place.value;
-  const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
+  const scope: RuleScope =
+    scopes.find((candidate) => candidate === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const rules = useRules(limitQuery(query, ["source", "order"], scope));
   const polled = rules.polled;
@@ -49,10 +50,10 @@ export function LimitsPage() {
         <Tabs
           label={texts.tabsLabel}
           current={scope}
-          tabs={scopes.map((each) => ({
-            key: each,
-            text: texts.tabs[each],
-            href: hrefOf("limits", { scope: each === "user_path" ? null : each }),
+          tabs={scopes.map((tab) => ({
+            key: tab,
+            text: texts.tabs[tab],
+            href: hrefOf("limits", { scope: tab === "user_path" ? null : tab }),
           }))}
         />
         <Filters />

@@ -33,7 +33,8 @@ export function ClosestList() {
               }
             : null,
           heardMs: 0,
-          problem: lists.map(({ polled }) => polled.problem).find((each) => each !== null) ?? null,
+          problem:
+            lists.map(({ polled }) => polled.problem).find((problem) => problem !== null) ?? null,
         }}
         onRetry={() => {
           for (const { refresh } of lists) refresh();

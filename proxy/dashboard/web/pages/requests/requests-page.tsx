@@ -174,7 +174,10 @@ function RecentTab() {
         <FilterSelect
           name="status"
           label={recentTexts.columns.status}
-          options={["", "2xx", "4xx", "5xx"].map((each) => [each, each || recentTexts.anyStatus])}
+          options={["", "2xx", "4xx", "5xx"].map((status) => [
+            status,
+            status || recentTexts.anyStatus,
+          ])}
         />
         {(["csv", "ndjson"] as const).map((format) => (
           <a class="button" key={format} href={recordsFile(query, format)} download>

@@ -104,10 +104,10 @@ const eventsMax = 3;
 const modelsMax = 10;
 
 function Tenant({ path }: { readonly path: string }) {
-  const at = encodeURIComponent(path);
+  const encodedPath = encodeURIComponent(path);
   const { query } = useApp().router.place.value;
   const parameters = `by=model&step=${stepOf(query)}&${rangeParameters(query, Date.now())}`;
-  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&${parameters}`, {
+  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${encodedPath}&${parameters}`, {
     everyMs: 60_000,
   });
   const series = usage.polled.body?.series;
@@ -213,12 +213,12 @@ function LimitsInUse({ path }: PartProps) {
     <Card title={texts.limits}>
       <WhenReady polled={limits.polled} onRetry={limits.refresh}>
         {(all) => {
-          const own = ownOf(all, ({ subject }) => subject, path);
-          return own.length === 0 ? (
+          const tenantLimits = ownOf(all, ({ subject }) => subject, path);
+          return tenantLimits.length === 0 ? (
             <p class="card-body soft">{texts.noLimits}</p>
           ) : (
             <ul class="lines">
-              {own.map((limit) => (
+              {tenantLimits.map((limit) => (
                 <LimitLine key={limit.kind + itemKey(limit)} limit={limit} />
               ))}
             </ul>
@@ -242,12 +242,15 @@ function EventsOf({ path, kind }: PartProps & { readonly kind: "failed" | "refus
     >
       <WhenReady polled={list.polled} onRetry={list.refresh}>
         {({ requests }) => {
-          const own = ownOf(requests, ({ user_path }) => user_path, path).slice(0, eventsMax);
-          return own.length === 0 ? (
+          const tenantRequests = ownOf(requests, ({ user_path }) => user_path, path).slice(
+            0,
+            eventsMax,
+          );
+          return tenantRequests.length === 0 ? (
             <p class="card-body soft">{words.none}</p>
           ) : (
             <ul class="lines">
-              {own.map(({ request_id, time, status, error_message, note }) => (
+              {tenantRequests.map(({ request_id, time, status, error_message, note }) => (
                 <li key={`${time} ${request_id}`}>
                   <div>
                     <a href={`${base}requests?id=${encodeURIComponent(request_id)}`}>
@@ -272,20 +275,20 @@ function EventsOf({ path, kind }: PartProps & { readonly kind: "failed" | "refus
 }
 
 function KeysOf({ path }: PartProps) {
-  const at = encodeURIComponent(path);
-  const keys = useListPoll<KeyPage>(`/admin/auth-keys?limit=${rowsMax}&search=${at}`, {
+  const encodedPath = encodeURIComponent(path);
+  const keys = useListPoll<KeyPage>(`/admin/auth-keys?limit=${rowsMax}&search=${encodedPath}`, {
     everyMs: 60_000,
   });
   return (
     <Card title={texts.keys}>
       <WhenReady polled={keys.polled} onRetry={keys.refresh}>
         {({ auth_keys }) => {
-          const own = ownOf(auth_keys, ({ user_path }) => user_path, path);
-          return own.length === 0 ? (
+          const tenantKeys = ownOf(auth_keys, ({ user_path }) => user_path, path);
+          return tenantKeys.length === 0 ? (
             <p class="card-body soft">{texts.noKeys}</p>
           ) : (
             <ul class="lines">
-              {own.map(({ id, name, status }) => (
+              {tenantKeys.map(({ id, name, status }) => (
                 <li key={id}>
                   <div>
                     <a class="strong" href={hrefOf("keys", { search: id })}>

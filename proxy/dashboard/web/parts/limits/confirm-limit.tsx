@@ -83,8 +83,8 @@ export function ConfirmLimits<One extends Item>({
         ? {}
         : {
             undo: {
-              changes: items.map(bodyOf).flatMap((made) => {
-                return made.ok ? [{ method: "PUT" as const, path, body: made.body }] : [];
+              changes: items.map(bodyOf).flatMap((draft) => {
+                return draft.ok ? [{ method: "PUT" as const, path, body: draft.body }] : [];
               }),
               done: words.restored,
             },

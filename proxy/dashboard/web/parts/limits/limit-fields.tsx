@@ -140,7 +140,7 @@ export function PeriodFields({ draft, onChange, error, periods, ...rest }: Perio
         label={words.period}
         value={draft.period}
         error={isOther ? null : error}
-        options={[...periods, "other"].map((each) => [each, periodWords[each]!])}
+        options={[...periods, "other"].map((name) => [name, periodWords[name]!])}
         onChoose={(period) => onChange({ period })}
       />
       {isOther && (

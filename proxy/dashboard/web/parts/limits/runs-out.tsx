@@ -4,15 +4,15 @@ import { formatDuration, formatMoment, secondsBetween } from "../../logic/number
 import { tenantsTexts as texts } from "../../texts/tenants-texts.js";
 
 export function RunsOut({ limit, now }: { readonly limit: TenantLimit; readonly now: string }) {
-  const { exhausts_at: at, kind, period_label } = limit;
-  if (at === null) return null;
-  const seconds = secondsBetween(now, at);
+  const { exhausts_at: exhaustsAt, kind, period_label } = limit;
+  if (exhaustsAt === null) return null;
+  const seconds = secondsBetween(now, exhaustsAt);
   return (
     <span class="nowrap">
       <time
         class={`badge ${seconds < 86_400 ? "bad" : "warn"}`}
-        dateTime={at}
-        title={formatMoment(at)}
+        dateTime={exhaustsAt}
+        title={formatMoment(exhaustsAt)}
       >
         {seconds <= 0 ? texts.usedUp : texts.inTime(formatDuration(seconds))}
       </time>{" "}

@@ -21,7 +21,7 @@ export function focusContentIfNone(): void {
 interface FocusedRow {
   readonly key: string;
   /** The row's position in the list, and the position of the focused element in the row. */
-  readonly at: number;
+  readonly index: number;
   readonly place: number;
 }
 
@@ -55,7 +55,7 @@ export function useRowFocus(keys: readonly string[]) {
       const key = row === null ? undefined : keys[row.sectionRowIndex];
       if (row === null || key === undefined) return;
       const place = [...row.querySelectorAll(places)].indexOf(target as Element);
-      focused.current = { key, at: row.sectionRowIndex, place };
+      focused.current = { key, index: row.sectionRowIndex, place };
     },
     onFocusOut({ relatedTarget: next }: FocusEvent): void {
       if (next instanceof Element && next.closest("dialog") === null) focused.current = null;
@@ -63,15 +63,15 @@ export function useRowFocus(keys: readonly string[]) {
   };
 }
 
-function focusRow(body: HTMLTableSectionElement | null, { at, place }: FocusedRow): void {
-  const row = body?.rows[Math.min(at, body.rows.length - 1)];
+function focusRow(body: HTMLTableSectionElement | null, { index, place }: FocusedRow): void {
+  const row = body?.rows[Math.min(index, body.rows.length - 1)];
   const there = row === undefined ? [] : [...row.querySelectorAll<HTMLElement>(places)];
   const next = there[place] ?? there.at(-1);
   if (next === undefined) focusContent();
   else next.focus({ preventScroll: true });
 }
 
-const left = "left";
+const leftAttribute = "left";
 
 /** Waits for the end of a dialog, which keeps the focus while it is open. */
 function afterDialog(move: () => void): void {
@@ -81,7 +81,7 @@ function afterDialog(move: () => void): void {
     move();
   };
   if (dialog === null) move();
-  else dialog.addEventListener(left, onLeft, { once: true });
+  else dialog.addEventListener(leftAttribute, onLeft, { once: true });
 }
 
 /**
@@ -89,5 +89,5 @@ function afterDialog(move: () => void): void {
  * event would come too late, when something else has the focus.
  */
 export function leaveDialog(dialog: HTMLDialogElement): boolean {
-  return !dialog.dispatchEvent(new Event(left, { cancelable: true }));
+  return !dialog.dispatchEvent(new Event(leftAttribute, { cancelable: true }));
 }

@@ -35,7 +35,7 @@ function RangeSelect({ label, options, customs }: RangeSelectProps) {
     const [name = "", chosen = null] = custom === null ? value.split("=") : [];
     const [from, to] = custom?.firstEnds() ?? [];
     router.setQuery({
-      ...Object.fromEntries([...names, "after"].map((each) => [each, null])),
+      ...Object.fromEntries([...names, "after"].map((name) => [name, null])),
       ...(custom === null
         ? { [name]: chosen }
         : { [custom.names[0]]: from!, [custom.names[1]]: to! }),
@@ -64,13 +64,13 @@ function RangeSelect({ label, options, customs }: RangeSelectProps) {
           </option>
         ))}
       </select>
-      {chosenCustom?.names.map((end, at) => (
+      {chosenCustom?.names.map((end, index) => (
         <input
           key={end}
           class="input fit"
           type={chosenCustom.type}
-          aria-label={at === 0 ? texts.from : texts.to}
-          title={at === 0 ? texts.from : texts.to}
+          aria-label={index === 0 ? texts.from : texts.to}
+          title={index === 0 ? texts.from : texts.to}
           value={chosenCustom.toValue(query.get(end) ?? "")}
           onChange={({ currentTarget: { value } }) => {
             if (value !== "")
