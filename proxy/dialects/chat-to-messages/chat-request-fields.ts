@@ -26,14 +26,14 @@ const isFalse = (value: unknown): boolean => value === false;
 
 export const chatRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
-  messages: mapped("`system` and `messages`"),
+  messages: mapped("`messages`"),
   max_completion_tokens: mapped(
     "`max_tokens`; without either, the provider's `max_tokens_default`",
   ),
   max_tokens: mapped("`max_tokens`"),
   temperature: mapped("a value above 1 becomes 1, and `x-sluice-dropped` names it"),
   top_p: mapped("`top_p`"),
-  stop: mapped("`stop_sequences`; blank ones are dropped"),
+  stop: mapped("`stop_sequences`"),
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped("`tools`"),
@@ -96,17 +96,17 @@ export const chatSystemFields: FieldTable = fieldTable({
 });
 
 export const chatUserFields: FieldTable = fieldTable({
-  role: mapped("consecutive messages of one role become one"),
+  role: mapped("`role`"),
   content: mapped("`content`"),
   name: participant,
   cache_control: cacheControl,
 });
 
 export const chatAssistantFields: FieldTable = fieldTable({
-  role: mapped("an empty message is left out"),
+  role: mapped("`role`"),
   content: mapped("`text`"),
   refusal: mapped("`text`"),
-  tool_calls: mapped("`tool_use`, after the text"),
+  tool_calls: mapped("`tool_use`"),
   cache_control: cacheControl,
   thinking_blocks: mapped("`thinking` and `redacted_thinking`, before the text"),
   reasoning_content: unsigned,
@@ -123,7 +123,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
 });
 
 export const chatToolFields: FieldTable = fieldTable({
-  role: mapped("`tool_result` in a user message; consecutive results share one"),
+  role: mapped("`role`"),
   content: mapped("`content`"),
   tool_call_id: mapped("`tool_use_id`"),
   name: leftOut("the call has the name"),
@@ -131,7 +131,7 @@ export const chatToolFields: FieldTable = fieldTable({
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
-  id: mapped("`id`; characters other than letters, digits, `_` and `-` become `_`"),
+  id: mapped("`id`"),
   type: mapped("types other than `function` are refused"),
   function: mapped("`input`"),
   index: leftOut("the position in a stream"),
@@ -148,7 +148,7 @@ export const chatFunctionCallFields: FieldTable = fieldTable({
 
 export const chatPartFields: FieldTable = fieldTable({
   type: mapped("types other than `text`, `image_url`, `file` and `refusal` are refused"),
-  text: mapped("blank texts are left out"),
+  text: mapped("`text`"),
   refusal: mapped("`text`"),
   image_url: mapped("JPEG, PNG, GIF or WebP as a `data:` URL, or an `http(s):` URL"),
   file: mapped("a PDF or a text as a `data:` URL → `document`"),

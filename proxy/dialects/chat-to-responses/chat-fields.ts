@@ -82,7 +82,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   role: mapped("`role`"),
   content: mapped("`output_text`"),
   refusal: mapped("`refusal`"),
-  tool_calls: mapped("items after the text"),
+  tool_calls: mapped("`input`"),
   thinking_blocks: mapped(
     "`reasoning` before the text, if this provider encrypted it; otherwise left out",
   ),

@@ -20,7 +20,7 @@ const noSuchSetting = dropped("which has no such setting");
 const googleToolRule = dropped("which doesn't run Google's own tools");
 
 export const googleRequestFields: FieldTable = fieldTable({
-  model: mapped("the path names the model"),
+  model: mapped("`model`"),
   contents: mapped("`messages`"),
   systemInstruction: mapped("`system`"),
   tools: mapped("`tools`"),
@@ -72,7 +72,7 @@ export const googleConfigFields: FieldTable = fieldTable({
 
 export const googleContentFields: FieldTable = fieldTable({
   role: mapped("`role`"),
-  parts: mapped("consecutive contents of one role become one message, results of calls first"),
+  parts: mapped("`content`"),
 });
 
 export const googlePartFields: FieldTable = fieldTable({
@@ -98,7 +98,7 @@ export const googlePartFields: FieldTable = fieldTable({
 });
 
 export const googleCallFields: FieldTable = fieldTable({
-  id: mapped("without an id, Sluice makes one from the call's position"),
+  id: mapped("`id`"),
   name: mapped(
     "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),
@@ -113,7 +113,7 @@ export const googleResultFields: FieldTable = fieldTable({
   response: mapped(
     "the text of its field `output`, `result` or `error` (with the prefix `Error: `), if it has no other fields; otherwise JSON",
   ),
-  parts: mapped("images and files go into the user message after it"),
+  parts: mapped("`content`"),
   scheduling: noSuchSetting,
   willContinue: dropped("which takes each result at once", "must be false", isFalse),
 });

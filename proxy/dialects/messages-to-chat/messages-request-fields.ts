@@ -148,9 +148,9 @@ export const messagesToolUseFields: FieldTable = fieldTable({
 });
 
 export const messagesToolResultFields: FieldTable = fieldTable({
-  type: mapped("a `tool` message, before the user's other content"),
+  type: mapped("`role`"),
   tool_use_id: mapped("`tool_call_id`"),
-  content: mapped("images and documents go into the user message after it"),
+  content: mapped("`content`"),
   is_error: mapped("the text gets the prefix `Error: `, unless it already begins with `error`"),
   cache_control: cacheHint,
   toolset_name: dropped("which has no toolsets"),
