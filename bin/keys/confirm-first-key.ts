@@ -27,22 +27,21 @@ export async function confirmFirstKey(session: Session, flags: DaemonFlags): Pro
       bodyOrThrow(await client.call("keys.list", { after: null })) as { readonly issued: unknown },
   );
   if (issued !== 0) return;
-  if (loaded.ok && flags.socket === undefined && (await isClosedHere(loaded.config))) return;
+  const isHere = loaded.ok && flags.socket === undefined;
+  if (isHere && (await isClosed(loaded.config, session.daemonDeadlineMs))) return;
   const { ask, err } = session.terminal;
   if (ask === null) return err(`note: ${firstKeyNotice}`);
   await confirm(ask, `${firstKeyNotice}. Issue it?`, "no key was issued");
 }
 
-const answerDeadlineMs = 2000;
-
 /**
  * Whether the running gateway asks for credentials: the environment with its master key may be that
  * of its own terminal.
  */
-async function isClosedHere(config: Config): Promise<boolean> {
+async function isClosed(config: Config, deadlineMs = 5_000): Promise<boolean> {
   const url = modelsUrl(config);
   if (url === null) return false;
   // The help of other commands doesn't load node:http.
   const { wantsCredentials } = await import("../session/ask-health.js");
-  return wantsCredentials(url, answerDeadlineMs);
+  return wantsCredentials(url, deadlineMs);
 }
