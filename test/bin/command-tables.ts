@@ -106,7 +106,7 @@ function isTelling(example: string, name: string): boolean {
  */
 function flagLines({ name, flags: all }: CommandNode, before: readonly CommandNode[]): string {
   const flags = all.filter((flag) => !isCommon(flag));
-  const common = all.filter(isCommon).map(commonFlag);
+  const common = all.filter((flag) => isCommon(flag) && flag.long !== "--yes").map(commonFlag);
   const ofOther = new Map<CommandNode, FlagNode[]>();
   for (const flag of flags) {
     const other = before.find((node) => node.flags.some((known) => isSame(known, flag)));
