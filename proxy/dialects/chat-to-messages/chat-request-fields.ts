@@ -179,7 +179,7 @@ export const chatFunctionFields: FieldTable = fieldTable({
   description: mapped("`description`"),
   parameters: mapped("`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped"),
   strict: mapped(
-    "`strict` for the first tools whose schemas Anthropic can enforce, in all 20 tools, 24 optional fields and 16 unions; their other constraints become sentences, as in `json_schema.schema`",
+    "`strict` for the first tools whose schemas Anthropic can enforce (at most 20, with 24 optional fields and 16 unions); other constraints become sentences, as in `json_schema.schema`",
   ),
 });
 
