@@ -56,7 +56,7 @@ export function addKeys(program: Command, session: Session): void {
     )
     .option(
       "--role <role>",
-      "make it a key of administration, a viewer, operator or admin of what is below --path, or of everything without --path; it calls no models",
+      "make it a key of administration: viewer, operator or admin of --path and below, by default of everything; it calls no models",
     )
     .option("--name <name>", "what the key is for")
     .option("--label <label...>", "labels for budgets and reports, separated by spaces or commas")

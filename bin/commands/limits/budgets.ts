@@ -30,7 +30,7 @@ const texts: LimitCommandTexts = {
   periodSeconds:
     "the period in seconds; 0 is a session; 2592000, 7776000 and 31536000 are the calendar month, quarter and year",
   models:
-    "of a user path: only these models, separated by commas, such as 'openai/gpt-image-*', or '*,!gpt-4o-mini' for all others",
+    "only these models of a user path, such as 'claude-opus-*,openai/*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has the amount for itself",
   valueName: "usd",
   setHelp: "Short flags may be combined: several budgets are written, or none if one is invalid.",

@@ -33,7 +33,7 @@ const texts: LimitCommandTexts = {
   when: "the hours within which it counts and refuses, such as 'mon-fri 09:00-17:00 Europe/Berlin'",
   shadow: "the shadow rule: it refuses nothing and notes what it would refuse",
   models:
-    "of a user path: only these models, separated by commas, such as 'claude-opus-*,openai/*', or '*,!gpt-4o-mini' for all others",
+    "only these models of a user path, such as 'claude-opus-*,openai/*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has its own counters",
   valueName: "n",
   setHelp: "Short flags may be combined: several rules are written, or none if one is invalid.",

@@ -72,15 +72,10 @@ function endpointsOf(places: readonly Placed[]): string {
 
 const operating = "What is going on";
 
-/** Those of rules, budgets and keys have sections of their own on the page. */
-function listOfAdminEndpoints(): string {
-  const others = documented.filter((place) => isAdmin(place) && tagOf(place) !== operating);
-  return grouped(others, tagOf)
-    .map(([tag, places]) => `- **${tag}**: ${endpointsOf(places)}\n`)
-    .join("");
-}
-
-/** Only their paths: docs/openapi.json says what they do. */
+/**
+ * Only their paths: docs/openapi.json says what they do. Those of rules, budgets and keys have
+ * sections of their own on the page.
+ */
 function listOfOperating(): string {
   const places = documented.filter((place) => isAdmin(place) && tagOf(place) === operating);
   return `${endpointsOf(places)}\n`;
@@ -218,7 +213,6 @@ export const apiTables: Tables = {
 };
 
 export const adminTables: Tables = {
-  endpoints: listOfAdminEndpoints,
   operating: listOfOperating,
   rules: () => namesOfBody("/admin/rate-limits", Object.keys(ruleForm.fields)),
   limits: () => namesOfBody("/admin/limits"),
