@@ -116,5 +116,7 @@ async function readBounded(response: http.IncomingMessage): Promise<string> {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (/alert certificate required/.test(error.message))
+    return "it requires a client certificate; metrics.port, which is plain HTTP, requires none";
   return "code" in error && error.code === "ECONNREFUSED" ? "nothing listens there" : error.message;
 }

@@ -216,6 +216,8 @@ providers: { sim: { type: simulator } }
   t.equal((await call(url, { authority, as: "other" })).status, 401, "another trust domain");
   t.equal((await call(url, { authority, as: "other", key: masterKey })).status, 200);
   await t.rejects(call(url, { authority }), "no certificate");
+  const reason = /^it requires a client certificate; metrics\.port, /;
+  t.match(await askHealth(url, 60_000, null), { reachable: false, reason });
   await t.rejects(
     call(url, {
       authority: {
