@@ -368,8 +368,11 @@ export const tunnelLingerMs = 1_000;
 
 // Keys and tokens.
 
-/** Bytes of a bearer token that is checked as a JWT. A Kubernetes token has about 1 KiB. */
-export const jwtBytesMax = 8 * 1024;
+/**
+ * Bytes of a bearer token that is checked as a JWT. A Kubernetes token has about 1 KiB, one with a
+ * user's many groups and roles more than 8.
+ */
+export const jwtBytesMax = 16 * 1024;
 /** Verified tokens that a proxy caches instead of verifying them with each request. */
 export const verifiedTokensMax = 10_000;
 /** How long a verified token is cached; after that, a key withdrawn by its issuer takes effect. */

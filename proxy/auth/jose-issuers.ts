@@ -137,7 +137,11 @@ async function verifyBySource(
   try {
     return await verify(jose, token, keys, options);
   } catch (error) {
-    if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
+    const mayBeRotated =
+      error instanceof jose.errors.JWKSNoMatchingKey ||
+      // The new key may have the id of the old one (DataZooDE/quack-oauth#15).
+      error instanceof jose.errors.JWSSignatureVerificationFailed;
+    if (!mayBeRotated) throw error;
     const newer = await source.newer(keys);
     if (newer === null) throw error;
     return verify(jose, token, newer, options);

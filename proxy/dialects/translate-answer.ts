@@ -115,7 +115,8 @@ class DialectTranslator implements AnswerTranslator {
     const body = Buffer.concat(this.#buffered);
     this.#buffered = [];
     this.#memory.give(body.length);
-    const text = body.toString("utf8");
+    // .NET may write a byte order mark.
+    const text = body.toString("utf8").replace(/^\ufeff/, "");
     const value = parseBodyExactly(text);
     const readable = value ?? usageAtEnd(text) ?? undefined;
     const isAnswer = isSomeAnswer(readable, text) && !errorInsideSuccess(readable);

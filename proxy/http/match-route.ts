@@ -392,6 +392,8 @@ function endpointPath(writtenPath: string): string {
   let path = writtenPath.replace(/\/{2,}/g, "/");
   if (path.endsWith("/")) path = path.slice(0, -1);
   path = path.replace(/^(?:\/v1)+(?=\/v1\/)/, "");
+  // Cohere's SDK appends its version, too.
+  if (path === "/v2/rerank") return "/v1/rerank";
   if (path.startsWith("/v1/")) return path;
   return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : writtenPath;
 }

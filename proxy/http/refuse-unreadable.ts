@@ -7,8 +7,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Lingering } from "./drain/lingering.js";
 
-/** Bytes of a request's head: Node's own default, made explicit. */
-export const headerBytesMax = 16 * 1024;
+/**
+ * Bytes of a request's head, as many as nginx takes: a company's sign-in may send more than Node's
+ * 16 KiB in cookies and tokens (lobehub/lobehub#7435, kserve/models-web-app#159).
+ */
+export const headerBytesMax = 32 * 1024;
 
 /**
  * Where Node keeps the current or next response and the last request; its own error handler looks

@@ -4,7 +4,7 @@
  * work, and stores none.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
-import { invalid } from "../../shared/error-code.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
 import { hasMoreValues, tooManyValues } from "../body/count-values.js";
 import { stringEnd } from "../body/scan-json.js";
 import { notObject, type ParsedObjectBody, parseObjectText, partProblem } from "./object-body.js";
@@ -20,17 +20,32 @@ const requestsPerTurn = 1_000;
 /** The beginning of such a body. For any other, the usual bound on values applies. */
 const beginning = /^\s*\{\s*"requests"\s*:\s*\[/;
 
+/** Why a request of a batch can't name this model; null if it can. */
+type ModelCheck = (model: string, param: string) => Failure | null;
+
 /** As `parseObjectBody`, but `requests` isn't in `fields`: its items are checked one by one. */
 export async function parseBatchRequests(
   bytes: Buffer,
   isUtf8: (bytes: Buffer) => boolean,
-  nextTurn: () => Promise<void>,
+  {
+    nextTurn,
+    modelProblem,
+  }: { readonly nextTurn: () => Promise<void>; readonly modelProblem: ModelCheck },
 ): Promise<ParsedObjectBody> {
   await nextTurn();
   if (!isUtf8(bytes)) return notObject("it is not valid UTF-8");
   const text = bytes.toString("utf8");
   const first = beginning.exec(text)?.[0].length;
-  if (first === undefined) return parseObjectText(text);
+  if (first === undefined) {
+    const parsed = parseObjectText(text);
+    const { requests } = parsed.ok ? parsed.fields : {};
+    if (!Array.isArray(requests)) return parsed;
+    for (const [i, item] of requests.entries()) {
+      const failure = itemProblem(item, `requests[${i}]`, modelProblem);
+      if (failure !== null) return { ok: false, failure };
+    }
+    return parsed;
+  }
   const ids = new Map<string, string>();
   let requests = 0;
   let from = first;
@@ -42,7 +57,7 @@ export async function parseBatchRequests(
     const item = text.slice(from, end);
     if (isLast) from = end;
     if (requests === 0 && isLast && item.trim() === "") break;
-    const itemIds = readItem(item, `requests[${requests}]`);
+    const itemIds = readItem(item, `requests[${requests}]`, modelProblem);
     if (!itemIds.ok) return itemIds;
     if (ids.size <= namedMax) for (const [id, field] of itemIds.ids) ids.set(id, field);
     if (++requests > requestsPerBatchMax) {
@@ -66,11 +81,18 @@ type ItemResult =
   | { readonly ok: true; readonly ids: Iterable<readonly [id: string, field: string]> }
   | Extract<ParsedObjectBody, { readonly ok: false }>;
 
-function readItem(text: string, param: string): ItemResult {
+function itemProblem(item: unknown, param: string, modelProblem: ModelCheck): Failure | null {
+  const params = isObject(item) ? item["params"] : null;
+  const model = isObject(params) ? params["model"] : null;
+  return typeof model === "string" ? modelProblem(model, `${param}.params.model`) : null;
+}
+
+function readItem(text: string, param: string, modelProblem: ModelCheck): ItemResult {
   if (hasMoreValues(text)) return { ok: false, failure: tooManyValues(param, param) };
   const value = parseJson(text);
   if (value === undefined) return notObject("it is not valid JSON");
-  const problem = isObject(value) ? partProblem(text, value) : null;
+  const problem =
+    (isObject(value) ? partProblem(text, value) : null) ?? itemProblem(value, param, modelProblem);
   if (problem !== null) return { ok: false, failure: problem };
   const ids = namedIds(value);
   return ids === null

@@ -1,6 +1,7 @@
 /** All cases: the reports that were tried, by subject. */
 import { agentReports } from "./agents.js";
 import { contentReports } from "./content.js";
+import { endpointReports } from "./endpoint-reports.js";
 import { failures } from "./failures.js";
 import { gatewayReports } from "./gateway-reports.js";
 import { mixedReports } from "./mixed-reports.js";
@@ -28,4 +29,5 @@ export const cases: readonly OutsideCase[] = [
   ...relayReports,
   ...shapeReports,
   ...mixedReports,
+  ...endpointReports,
 ];

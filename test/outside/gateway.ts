@@ -114,8 +114,13 @@ function reply(response: ServerResponse, answer: ProviderAnswer): void {
     "content-type": "application/json",
     ...answer.headers,
   });
-  response.write(body);
-  if (answer.staysOpen !== true) response.end();
+  const pieces = [...(answer.pieces ?? [body])];
+  const writeNext = (): void => {
+    const piece = pieces.shift();
+    if (piece !== undefined) response.write(piece, writeNext);
+    else if (answer.staysOpen !== true) response.end();
+  };
+  writeNext();
 }
 
 const descriptions: Readonly<Partial<Record<Operation, Description>>> = {

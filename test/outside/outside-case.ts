@@ -33,6 +33,8 @@ export interface ProviderAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** A text or a Buffer is sent as it is. */
   readonly body: unknown;
+  /** The body in these pieces, each written when the one before has left. */
+  readonly pieces?: readonly Buffer[];
   /** Whether the provider leaves its connection open after these bytes. */
   readonly staysOpen?: boolean;
 }

@@ -3,12 +3,12 @@
  * the objects that it creates.
  */
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { Failure } from "../../../shared/error-code.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../../shared/operation.js";
 import { denialOfDense } from "../../auth/caller.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../../body/count-values.js";
 import { boundaryOf, FieldFinder } from "../../body/multipart.js";
-import type { Provider } from "../../gateway.js";
+import type { Gateway, Provider } from "../../gateway.js";
 import { UploadRefused, unreadBody } from "../../http/body-spool.js";
 import { describeAsJson, forwardRequestHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
@@ -64,7 +64,11 @@ type ReadBodyResult =
 
 /** An upload is streamed; any other body is JSON or empty. */
 export async function readObjectBody(
-  { gateway, exchange, caller }: RequestContext<"bodySlices" | "config" | "isUtf8" | "limiter">,
+  {
+    gateway,
+    exchange,
+    caller,
+  }: RequestContext<"bodySlices" | "config" | "isUtf8" | "limiter" | "providers">,
   operation: StoredOperation,
 ): Promise<ReadBodyResult> {
   if (exchange.method !== "POST") return withoutFields(null);
@@ -96,9 +100,25 @@ export async function readObjectBody(
   if (denied !== null) return { ok: false, failure: denied };
   const parsed =
     operation === "message_batches"
-      ? await parseBatchRequests(result.bytes, isUtf8, nextSliceOf(caller, gateway))
+      ? await parseBatchRequests(result.bytes, isUtf8, {
+          nextTurn: nextSliceOf(caller, gateway),
+          modelProblem: (model, param) => modelProblem(gateway, model, param),
+        })
       : parseObjectBody(result.bytes, isUtf8);
   return parsed.ok ? { ...parsed, body: result.bytes } : parsed;
+}
+
+/** The provider reads a batch as it is, and reports a name that it doesn't know hours later. */
+function modelProblem(
+  { providers }: Pick<Gateway, "providers">,
+  model: string,
+  param: string,
+): Failure | null {
+  const [name = ""] = model.split("/", 1);
+  if (name === model || !providers.has(name)) return null;
+  for (const { config } of providers.values()) if (config.models?.includes(model)) return null;
+  const problem = `must be the provider's own name of the model, without "${name}/": a batch passes as it is`;
+  return invalid(`${param} ${problem}`, param);
 }
 
 function withoutFields(body: RequestBody): ReadBodyResult {

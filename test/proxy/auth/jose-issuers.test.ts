@@ -193,6 +193,13 @@ t.test(
     t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
     file.write(keySet(es, next));
     t.equal(resultOf(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
+    // Some issuers give a new key the id of the old one.
+    const same = await makeSigner("es");
+    const reused = await issuerOf({ keys: { kind: "file", path: file.path } });
+    t.equal(resultOf(await reused.judge(await es.sign(claims), nowMs)), "verified ann");
+    file.write(keySet(same));
+    t.equal(resultOf(await reused.judge(await same.sign(claims), nowMs)), "verified ann");
+    t.equal(resultOf(await reused.judge(await es.sign(claims), nowMs)), "wrong");
     const missing = await issuerOf({
       keys: { kind: "file", path: join(tmpdir(), "sluice-no-such-file", "jwks.json") },
     });

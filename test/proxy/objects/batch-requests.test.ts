@@ -2,20 +2,26 @@ import { isUtf8 } from "node:buffer";
 import t from "tap";
 import { parseBatchRequests, requestsPerBatchMax } from "../../../proxy/objects/batch-requests.js";
 import type { ParsedObjectBody } from "../../../proxy/objects/object-body.js";
+import { invalid } from "../../../shared/error-code.js";
 
 /** What is read of a body, and in how many turns of the event loop. */
 async function read(
   body: string,
 ): Promise<{ readonly parsed: ParsedObjectBody; readonly turns: number }> {
   let turns = 1;
-  const parsed = await parseBatchRequests(Buffer.from(body), isUtf8, () => {
-    turns++;
-    return Promise.resolve();
+  const parsed = await parseBatchRequests(Buffer.from(body), isUtf8, {
+    nextTurn() {
+      turns++;
+      return Promise.resolve();
+    },
+    modelProblem: (model, param) =>
+      model.startsWith("gateway/") ? invalid(`${param} is wrong`, param) : null,
   });
   return { parsed, turns };
 }
 
 const request = '{"custom_id":"1","params":{"model":"m","messages":[{"role":"user"}]}}';
+const ofGateway = '{"params":{"model":"gateway/m"}}';
 
 t.test(
   "what the requests of a batch name is found, and the rest of the body is read",
@@ -54,6 +60,8 @@ t.test("a body that isn't JSON, or that may be read in two ways, is refused", as
     ['{"requests":[{"file_id":"a","file_id":"b"}]}', "file_id is given more than once"],
     ['{"requests":[{"File_Id":"a"}]}', "the field is called file_id"],
     ['{"requests":[],"file_id":" a"}', "must not have white space around it"],
+    [`{"requests":[${request},${ofGateway}]}`, "requests[1].params.model is wrong"],
+    [`{"x":1,"requests":[7,${request},${ofGateway}]}`, "requests[2].params.model is wrong"],
   ];
   for (const [body, message] of table) {
     const { parsed } = await read(body);

@@ -25,6 +25,7 @@ t.test("a base URL may have /v1 or not, and slashes at its end", async (t) => {
     ["/v1/models/", "/v1/models"],
     ["/models/groq/openai/gpt", "/v1/models/groq/openai/gpt"],
     ["/realtime", "/v1/realtime"],
+    ["/v2/rerank", "/v1/rerank"],
     ["/files/file-1/content", "/v1/files/file-1/content"],
     ["/vector_stores", "/v1/vector_stores"],
     ["/v1/usage/", "/v1/usage"],
