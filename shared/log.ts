@@ -41,6 +41,7 @@ const bytesPerCharMax = 3;
 interface BytesDestination {
   write(bytes: Buffer): boolean;
   flush(done?: (error?: Error) => void): void;
+  flushSync(): void;
 }
 
 /**
@@ -81,6 +82,11 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
     flush(done?: (error?: Error) => void): void {
       handOver();
       destination.flush(done);
+    },
+    /** pino calls it after each line of the level `fatal`. */
+    flushSync(): void {
+      handOver();
+      destination.flushSync();
     },
   };
   const logger = pino(

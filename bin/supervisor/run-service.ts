@@ -21,6 +21,7 @@ import { exitCodeForStartError, exitCodeHelp, exitCodes } from "../session/exit-
 import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
+import { exitNow } from "./exit-now.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
 import { loggedLevel, takePrintedLevel } from "./printed-level.js";
 import { takeHeld } from "./ready-message.js";
@@ -138,7 +139,7 @@ export async function runService(service: Service): Promise<never> {
   });
   const exitCode = await Promise.race([served, ...hardExits]);
   await flushLog(log);
-  process.exit(exitCode);
+  exitNow(exitCode);
 }
 
 /** Logs the first warnings and the number of the others. */
@@ -283,7 +284,7 @@ function onLastResort(log: Log, lastResort: LastResort): void {
     // `fatal` writes its line before it returns: nothing else may run in a process whose state is
     // unknown.
     log.fatal({ err: error }, "an unexpected error ends this process");
-    process.exit(exitCodes.bug);
+    exitNow(exitCodes.bug);
   };
   process.on("uncaughtException", end);
   process.on("unhandledRejection", end);

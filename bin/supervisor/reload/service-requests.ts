@@ -4,6 +4,7 @@
  */
 
 import { exitCodes } from "../../session/exit-code.js";
+import { exitNow } from "../exit-now.js";
 import { isBegin } from "../ready-message.js";
 import { isRelease } from "./hand-over.js";
 
@@ -36,7 +37,7 @@ export function onServiceRequests(): ServiceRequests {
   const stop = new Promise<StopRequest>((resolve) => {
     let requested = false;
     const request = (reason: string): void => {
-      if (requested) process.exit(exitCodes.killed);
+      if (requested) exitNow(exitCodes.killed);
       requested = true;
       resolve({ reason, atOnce: reason === "SIGINT" });
     };

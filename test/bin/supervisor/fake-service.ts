@@ -18,12 +18,12 @@ export type FakeScenario =
   /** Is killed before it is ready; is never ready. */
   | "dies"
   | "slow"
-  /** Becomes ready, then throws an error that nothing catches. */
+  /** Becomes ready, then throws an error that nothing catches; a package would block its end. */
   | "mistake"
   | "rejection"
   /** The same, and it survives: it stops only when it is told to. */
   | "survivor"
-  /** Its stop never ends; its stop fails. */
+  /** Its stop never ends, and a package would block its end; its stop fails. */
   | "stubborn"
   | "failing-stop";
 
@@ -83,6 +83,8 @@ await runService({
         },
         "serves",
       );
+      if (["mistake", "rejection", "stubborn"].includes(scenario))
+        process.on("exit", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
       if (scenario === "slow") await once(process, "SIGTERM").then(() => process.exit(0));
       if (scenario === "mistake" || scenario === "survivor")
         setImmediate(() => {

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
 import { hashKey, makeManagedKey } from "../../../shared/domain/make-managed-key.js";
+import { agesSeconds } from "../../support/ages.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";
@@ -88,7 +89,7 @@ function cli(site: Site, ...argv: string[]): Promise<{ stdout: string; stderr: s
 const limited = `
 server: { master_key: ${masterKey}, max_body_bytes: 1000000 }
 rate_limits:
-  user_paths: [{ path: /team, limits: [{ period: day, max_requests: 100000 }] }]
+  user_paths: [{ path: /team, limits: [{ period_seconds: ${agesSeconds}, max_requests: 100000 }] }]
 `;
 
 t.test(

@@ -3,6 +3,7 @@
  * has executed, a request by it is one for that model, and the provider still gets the alias.
  */
 import t, { type Test } from "tap";
+import { agesSeconds } from "../../support/ages.js";
 import { admin } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
@@ -96,7 +97,8 @@ const messages = [{ role: "user", content: "hi" }];
 const google = { contents: [{ role: "user", parts: [{ text: "hi" }] }] };
 
 async function limit(url: string, subject: string, requests: number): Promise<void> {
-  const rule = { scope: "model", subject, max_requests: requests, limit_key: { period: "day" } };
+  const limit_key = { period_seconds: agesSeconds };
+  const rule = { scope: "model", subject, max_requests: requests, limit_key };
   await admin(url, "PUT /rate-limits", rule, bearer);
 }
 

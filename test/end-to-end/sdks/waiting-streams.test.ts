@@ -198,8 +198,14 @@ t.test("a refusal at the end of the wait is thrown, with its message", async (t)
   const unheard = openai().chat.completions.create({ model: "one/a", messages });
   await release();
   await unheard;
-  const lines = proxy.output().split("\n");
-  const refused = lines.filter((line) => line.includes('"outcome":"rate_limited"'));
+  const refused = await until(
+    async () =>
+      proxy
+        .output()
+        .split("\n")
+        .filter((line) => line.includes('"outcome":"rate_limited"')),
+    ({ length }) => length >= 4,
+  );
   t.equal(refused.length, 4);
   for (const line of refused) t.match(JSON.parse(line), { status: 429, queued_ms: Number });
 });
