@@ -29,8 +29,7 @@ export const requestFields: readonly LogField[] = [
   { name: "path", meaning: "path without the query and without managed keys" },
   {
     name: "status",
-    meaning:
-      "the status that the client got, or of an error within a stream; 499 if the client left, 599 if the proxy stopped",
+    meaning: `${asInRecord}; of a stream that ends with an error, that of the error`,
   },
   { name: "outcome", meaning: "[how the request ended](http-api.md#how-a-request-ended)" },
   { name: "ms", meaning: "milliseconds from the request's head to the end of its answer" },

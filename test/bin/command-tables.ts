@@ -84,6 +84,9 @@ function textOf(isTaken: (firstWord: string) => boolean): string {
 
 function commandText(node: CommandNode, before: readonly CommandNode[]): string {
   const { name, description } = node;
+  const twin = before.find((other) => isTwin(other, node));
+  if (twin !== undefined)
+    return `### sluice ${name}\n\nAs ${linkTo(twin)}, for ${lastWord(name)}.\n`;
   // `--help` has the others. One with nothing but flags says no more than their list.
   const example = (examples[name] ?? []).find((line) => isTelling(line, name));
   const shown = example === undefined ? "." : `. ${code(example)}`;
@@ -92,6 +95,15 @@ function commandText(node: CommandNode, before: readonly CommandNode[]): string 
     `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}${shown}\n`,
     listed === "" ? "" : `\n${listed}`,
   ].join("");
+}
+
+const lastWord = (name: string): string => name.slice(name.lastIndexOf(" ") + 1);
+
+/** Whether a command does the same for something else, which its last word names. */
+function isTwin(one: CommandNode, other: CommandNode): boolean {
+  const said = one.description.replaceAll(lastWord(one.name), lastWord(other.name));
+  const flagsOf = ({ flags }: CommandNode): string => flags.map(flagLine).join("");
+  return said === other.description && one !== other && flagsOf(one) === flagsOf(other);
 }
 
 /** Whether it shows more than flags: an argument, or where the output goes. */
