@@ -1,4 +1,4 @@
-/** What happens to raises of rules and budgets, for the log. */
+/** Notes of begun and ended raises of rules and budgets, for the log. */
 import type { Raise } from "../shared/domain/raise.js";
 import type { Measure } from "../shared/domain/rule.js";
 

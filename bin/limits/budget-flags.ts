@@ -26,7 +26,9 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       meaning: `US dollars, ${name}`,
     })),
     {
-      ...{ name: "session", period: { period: "session" }, field: "amount" },
+      name: "session",
+      period: { period: "session" },
+      field: "amount",
       meaning: "US dollars for each session of an agent",
     },
   ],

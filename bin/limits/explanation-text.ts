@@ -73,13 +73,15 @@ function budgetVerdict({ retry_after: wait, inert }: Fields): string {
       : "admits";
 }
 
-/** The refusal, if the explanation is about one; the verdict now; the targets; the rules. */
+/**
+ * Renders the refusal, if the explanation is about one, then the verdict, targets and rules now.
+ */
 export function renderExplanation(explanation: Fields, view: TableView = plainView): string {
   const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
   const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
   const candidates = fieldsIn(targets);
   const shadows = fieldsIn(explanation["shadows"]).map((rule) => ({ ...rule, target: "shadow" }));
-  const met: readonly TargetRule[] = [
+  const applicable: readonly TargetRule[] = [
     ...fieldsIn(rules).map((rule) => ({ ...rule, target: "every target" })),
     ...candidates.flatMap((target) =>
       fieldsIn(target["rules"]).map((rule) => ({ ...rule, target: String(target["target"]) })),
@@ -95,14 +97,14 @@ export function renderExplanation(explanation: Fields, view: TableView = plainVi
     ...candidates.map((target) =>
       renderSentence(`target ${String(target["target"])}: ${renderTarget(target)}`, view),
     ),
-    met.length + shadows.length === 0
+    applicable.length + shadows.length === 0
       ? "no rule applies"
-      : renderTable(columnsOfRules(nowMs), [...met, ...shadows], view),
+      : renderTable(columnsOfRules(nowMs), [...applicable, ...shadows], view),
     ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts, view)]),
     ...spentElsewhereLines(accounts),
-    ...met.flatMap(shareLine),
-    ...raiseLines([...met, ...accounts]),
-    ...inertLines(met),
+    ...applicable.flatMap(shareLine),
+    ...raiseLines([...applicable, ...accounts]),
+    ...inertLines(applicable),
     ...enqueuedLines(fieldsIn(explanation["enqueued"]) as unknown as readonly EnqueuedItem[]),
     ...loopsLine(explanation["loops"]),
   ].join("\n");

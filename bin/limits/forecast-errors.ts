@@ -1,6 +1,6 @@
 /**
- * How wrong forecasts of budgets would have been: predictions at several moments of past periods,
- * against what was spent by their ends. Pure; the records are added one by one.
+ * How wrong forecasts of budgets would have been: compares predictions at several moments of past
+ * periods with the spend at the ends of the periods. Pure; the records are added one by one.
  */
 import {
   monthlySeconds,
@@ -61,12 +61,13 @@ const monthsOf: ReadonlyMap<number, number> = new Map([
   [yearlySeconds, 12],
 ]);
 
-type Step = Map<number, number>;
+/** US dollars by step. */
+type SpendBySteps = Map<number, number>;
 
 export class ForecastCheck {
   readonly #budgets: readonly CheckedBudget[];
   /** By budget, then by child; empty for the budget's own. */
-  readonly #spends: readonly Map<string, Step>[];
+  readonly #spends: readonly Map<string, SpendBySteps>[];
   #firstMs = Number.POSITIVE_INFINITY;
 
   constructor(budgets: readonly CheckedBudget[]) {
@@ -93,7 +94,11 @@ export class ForecastCheck {
     return this.#budgets.map((budget, i) => this.#check(budget, this.#spends[i]!, nowMs));
   }
 
-  #check(budget: CheckedBudget, spends: ReadonlyMap<string, Step>, nowMs: number): CheckedForecast {
+  #check(
+    budget: CheckedBudget,
+    spends: ReadonlyMap<string, SpendBySteps>,
+    nowMs: number,
+  ): CheckedForecast {
     const errors = { chosen: [] as number[], recent: [] as number[], period: [] as number[] };
     let periods = 0;
     for (let back = 0; ; back++) {
@@ -136,23 +141,26 @@ function periodEnd({ endMs, periodSeconds }: CheckedBudget, back: number): numbe
 interface PastPeriod {
   readonly startMs: number;
   readonly endMs: number;
-  readonly sums: Step;
+  readonly sums: SpendBySteps;
   readonly firstMs: number;
 }
 
-/** False without spend, or if the budget was spent: its refusals have changed the spend. */
+/**
+ * Adds the errors of a period's predictions. Returns false, and adds nothing, without spend or if
+ * the budget was spent, because then its refusals have changed the spend.
+ */
 function addErrors(
   { amountUsd }: CheckedBudget,
   { startMs, endMs, sums, firstMs }: PastPeriod,
   errors: Readonly<Record<"chosen" | ForecastBasis, number[]>>,
 ): boolean {
-  const between = (fromMs: number, toMs: number): number => {
+  const spentBetween = (fromMs: number, toMs: number): number => {
     let usd = 0;
     for (let step = Math.floor(fromMs / stepMs); step * stepMs < toMs; step++)
       usd += sums.get(step) ?? 0;
     return usd;
   };
-  const realUsd = between(startMs, endMs);
+  const realUsd = spentBetween(startMs, endMs);
   if (realUsd <= 0 || realUsd >= amountUsd) return false;
   const note = (to: number[], forecast: Forecast | null): void => {
     if (forecast !== null) to.push(Math.abs(forecast.projectedUsd - realUsd) / realUsd);
@@ -165,9 +173,9 @@ function addErrors(
       startMs,
       endMs,
       amountUsd,
-      spentUsd: between(startMs, nowMs),
+      spentUsd: spentBetween(startMs, nowMs),
       recent: {
-        usd: between(recentFromMs, nowMs),
+        usd: spentBetween(recentFromMs, nowMs),
         seconds: Math.max(0, nowMs - recentFromMs) / 1000,
       },
     };

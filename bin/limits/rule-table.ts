@@ -92,9 +92,9 @@ export function overrideLines(
     // A template's children are listed with its fields.
     if (!isObject(overrides) || template !== undefined) return [];
     const ruleLabel = `${String(scope)} ${nameOf(item)} ${String(period)}`;
-    const has = declaredText(overrides);
+    const declared = declaredText(overrides);
     return [
-      `not config: ${ruleLabel}: the configuration has ${has}; sluice ${command} revert takes that`,
+      `not config: ${ruleLabel}: the configuration has ${declared}; sluice ${command} revert takes that`,
     ];
   });
 }
@@ -122,7 +122,7 @@ export function capWords(
   ];
 }
 
-/** The use of the caps over time beside requests: `12/100`, `3/50 in`, `$1.00 / $5.00`. */
+/** The use of the caps on tokens, tool calls and cost: `12/100`, `3/50 in`, `$1.00 / $5.00`. */
 function tokensText(rule: ListedLimit): string {
   const used = [
     usedOf(rule, "tokens"),

@@ -21,18 +21,17 @@ export function renderInFlight(leases: readonly LeaseItem[], view: TableView = p
   return leases.length === 0 ? "nothing is in flight" : renderTable(columns, leases, view);
 }
 
-/** The leases on the path or below it that have run for so long or for an unknown time. */
+/** The leases on the path or below it that have run at least this long, or for an unknown time. */
 export function filterInFlight(
   leases: readonly LeaseItem[],
   { path, olderSeconds }: { readonly path: string; readonly olderSeconds: number },
 ): readonly LeaseItem[] {
   return leases.filter(
     ({ user_path: userPath, seconds }) =>
-      isBelow(userPath, path) && (seconds ?? olderSeconds) >= olderSeconds,
+      isAtOrBelow(userPath, path) && (seconds ?? olderSeconds) >= olderSeconds,
   );
 }
 
-/** Whether a path is another or below it. */
-export function isBelow(path: string, above: string): boolean {
+export function isAtOrBelow(path: string, above: string): boolean {
   return above === "/" || path === above || path.startsWith(`${above}/`);
 }

@@ -31,7 +31,7 @@ export function renderRequest(detail: RequestDetail): string {
   add("model asked", request?.model ?? last?.requested_model ?? refusal?.model);
   add("target", request?.target ?? (last === undefined ? null : targetOf(last)));
   add("error", error);
-  // A sentence once.
+  // The error may already contain these sentences.
   if (!error.includes(refusedBy)) add("refused by", refusedBy);
   if (!error.includes(request?.note ?? "")) add("note", request?.note);
   add("dropped", request?.dropped.join(", "));

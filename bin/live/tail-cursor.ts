@@ -21,9 +21,9 @@ export type TailEvent =
 /** The lists, newest first, and whether they continue beyond what was read. */
 export interface Newest {
   readonly records: readonly RecordItem[];
-  readonly moreRecords: boolean;
+  readonly hasMoreRecords: boolean;
   readonly refusals: readonly RefusalItem[];
-  readonly moreRefusals: boolean;
+  readonly hasMoreRefusals: boolean;
 }
 
 /**
@@ -50,8 +50,8 @@ export function eventsSince(
   return {
     events,
     missed:
-      (newest.moreRecords && records.length === newest.records.length) ||
-      (newest.moreRefusals &&
+      (newest.hasMoreRecords && records.length === newest.records.length) ||
+      (newest.hasMoreRefusals &&
         refusals.length > 0 &&
         (newer.length === 0 || newer.length === newest.refusals.length)),
     next: {
@@ -63,9 +63,9 @@ export function eventsSince(
 }
 
 /** Ids are pairs of numbers. */
-function isAfter(id: string, than: string | null): boolean {
-  if (than === null) return true;
+function isAfter(id: string, other: string | null): boolean {
+  if (other === null) return true;
   const [a = 0, b = 0] = id.split(".").map(Number);
-  const [c = 0, d = 0] = than.split(".").map(Number);
+  const [c = 0, d = 0] = other.split(".").map(Number);
   return a > c || (a === c && b > d);
 }

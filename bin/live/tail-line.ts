@@ -1,6 +1,6 @@
 /** One line for each request or refusal of `sluice tail`, and which of them are shown. Pure. */
 import { formatUsd, usdDecimals, withCurrency } from "../text/number-text.js";
-import { isBelow } from "./in-flight-table.js";
+import { isAtOrBelow } from "./in-flight-table.js";
 import type { TailEvent } from "./tail-cursor.js";
 
 export interface TailFilter {
@@ -18,7 +18,8 @@ export function isShown(event: TailEvent, filter: TailFilter): boolean {
   const isRefusal = event.kind === "refusal";
   if (refusedOnly && !isRefusal) return false;
   if (slowMs !== null && (isRefusal || event.record.latency_ms < slowMs)) return false;
-  if (!isBelow(isRefusal ? event.refusal.user_path : event.record.user_path, path)) return false;
+  if (!isAtOrBelow(isRefusal ? event.refusal.user_path : event.record.user_path, path))
+    return false;
   if (status !== null && !hasStatus(isRefusal ? 429 : event.record.status, status)) return false;
   return model === null || modelsOf(event).some((name) => name.toLowerCase().includes(model));
 }
@@ -33,7 +34,7 @@ function modelsOf(event: TailEvent): readonly string[] {
   return [`${provider}/${model ?? "-"}`, requested ?? ""];
 }
 
-/** Times are UTC. Control characters can't be in it: names are checked where they come in. */
+/** Times are in UTC. No name has control characters: names are checked where they come in. */
 export function tailLine(event: TailEvent): string {
   const time = `${event.at.slice(11, 19)}Z`;
   if (event.kind === "refusal") {

@@ -54,7 +54,7 @@ export function onKey(
     case "help":
       return updated({ mode: "table" });
     case "table":
-      return inTable(state, key, { lines, shown: updated });
+      return inTable(state, key, { lines, update: updated });
   }
 }
 
@@ -71,10 +71,10 @@ function inTable(
   key: string,
   {
     lines,
-    shown,
+    update,
   }: {
     readonly lines: number;
-    readonly shown: (changes: Partial<TopState>) => ReturnType<typeof onKey>;
+    readonly update: (changes: Partial<TopState>) => ReturnType<typeof onKey>;
   },
 ): ReturnType<typeof onKey> {
   const { selected, tab, sort, isPaused } = state;
@@ -83,26 +83,26 @@ function inTable(
     case "escape":
       return { state, action: "quit" };
     case "tab":
-      return shown({ tab: tabs[(tabs.indexOf(tab) + 1) % tabs.length]!, selected: 0 });
+      return update({ tab: tabs[(tabs.indexOf(tab) + 1) % tabs.length]!, selected: 0 });
     case "up":
-      return shown({ selected: Math.max(0, selected - 1) });
+      return update({ selected: Math.max(0, selected - 1) });
     case "down":
-      return shown({ selected: Math.max(0, Math.min(lines - 1, selected + 1)) });
+      return update({ selected: Math.max(0, Math.min(lines - 1, selected + 1)) });
     case "s":
-      return shown({ sort: sort === "use" ? "name" : "use" });
+      return update({ sort: sort === "use" ? "name" : "use" });
     case "p":
-      return shown({ isPaused: !isPaused });
+      return update({ isPaused: !isPaused });
     case "/":
-      return shown({ mode: "filter" });
+      return update({ mode: "filter" });
     case "?":
-      return shown({ mode: "help" });
+      return update({ mode: "help" });
     case "r":
       return tab === "rules" || tab === "budgets"
-        ? shown({ mode: "reset" })
-        : shown({ message: "there is nothing to reset here" });
+        ? update({ mode: "reset" })
+        : update({ message: "there is nothing to reset here" });
     case "e":
       return { state, action: "explain" };
     default:
-      return shown({});
+      return update({});
   }
 }

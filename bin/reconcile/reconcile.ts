@@ -39,7 +39,7 @@ export interface Count {
 
 type Amounts = Readonly<Partial<Record<Cause, Pico>>>;
 
-/** A day's comparison of a model; what the bill has without a model is under `(none)`. */
+/** A day's comparison of a model. Lines of the bill without a model are under `(none)`. */
 export interface Cell {
   readonly day: string;
   /** Null if all projects are compared as one. */
@@ -56,7 +56,7 @@ export interface Reconciliation {
   readonly recorded: Pico;
   readonly billed: Pico;
   readonly causes: Readonly<Record<Cause, Pico>>;
-  /** The sum over projects and models of how far they are off, without credits and rounding. */
+  /** The sum of the differences of all projects and models, without credits and rounding. */
   readonly gap: Pico;
   /** The rates that the bill implies over all days, by model, for the standard tier. */
   readonly rates: ReadonlyMap<string, ReadonlyMap<Kind, Rate>>;
@@ -138,7 +138,7 @@ interface Part {
   /** Whether `shareTotal` has divided the total: then the rates are a guess. */
   isShared: boolean;
   billedRequests: number | null;
-  /** The bill's lines with an amount. Each may be rounded. */
+  /** How many lines of the bill have an amount, which may be rounded. */
   lines: number;
 }
 
@@ -194,7 +194,7 @@ function contextOf(
     for (const part of parts.values())
       if (part.total !== 0n && part.billed.size > 0) {
         shareTotal(part, model, usage);
-        // The total contains them, and the bill doesn't say how much they were.
+        // The total contains units and tools, and the bill doesn't say how much they cost.
         part.costs.input += part.costs.units + part.costs.tools;
         part.costs.units = 0n;
         part.costs.tools = 0n;
@@ -332,7 +332,7 @@ function shareTotal(part: Part, model: string, usage: readonly UsageRow[]): void
   part.isShared = true;
 }
 
-/** Pico-dollars for a million; null if there is no cost. */
+/** Our own rate in pico-dollars for a million; null if there is no cost. */
 function ownRate(model: string, group: Group, usage: readonly UsageRow[]): bigint | null {
   let cost = 0n;
   let quantity = 0n;

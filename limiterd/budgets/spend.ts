@@ -44,15 +44,15 @@ export function addPeriod(
   period: PeriodSpend,
   max = periodsMax,
 ): PeriodSpend | undefined {
-  const at = spends.findIndex(({ startMs }) => startMs > period.startMs);
-  spends.splice(at === -1 ? spends.length : at, 0, period);
+  const later = spends.findIndex(({ startMs }) => startMs > period.startMs);
+  spends.splice(later === -1 ? spends.length : later, 0, period);
   return spends.length > max ? spends.splice(spends[0] === period ? 1 : 0, 1)[0] : undefined;
 }
 
 /** Clears the spend of a period, if it is known. */
 export function clearPeriod(spends: Spends, startMs: number): void {
-  const at = spends.findIndex((period) => period.startMs === startMs);
-  if (at !== -1) spends.splice(at, 1, emptyPeriod(startMs));
+  const index = spends.findIndex((period) => period.startMs === startMs);
+  if (index !== -1) spends.splice(index, 1, emptyPeriod(startMs));
 }
 
 /** Whether all periods are in use and later than this one. */

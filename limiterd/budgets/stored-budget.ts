@@ -144,8 +144,8 @@ export function spendKey(budgetId: string, child: string): string {
 
 /** The budget's id and the child of an account's key. */
 export function splitSpendKey(key: string): { readonly budgetId: string; readonly child: string } {
-  const at = key.lastIndexOf("\n");
-  return { budgetId: key.slice(0, at), child: key.slice(at + 1) };
+  const separator = key.lastIndexOf("\n");
+  return { budgetId: key.slice(0, separator), child: key.slice(separator + 1) };
 }
 
 /** `spends`: [recordKey, …spends] by account, including every record up to this key. */

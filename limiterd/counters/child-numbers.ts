@@ -12,13 +12,13 @@ export function readStartMs(table: ChildTable, place: number): number {
 
 export function readWindow(table: ChildTable, place: number): Window {
   const numbers = table.numbers(place);
-  const at = table.numbersAt(place);
+  const first = table.numbersAt(place);
   return {
-    startMs: numbers[at]!,
-    previousRequests: numbers[at + 1]!,
-    currentRequests: numbers[at + 2]!,
-    previousTokens: numbers[at + 3]!,
-    currentTokens: numbers[at + 4]!,
+    startMs: numbers[first]!,
+    previousRequests: numbers[first + 1]!,
+    currentRequests: numbers[first + 2]!,
+    previousTokens: numbers[first + 3]!,
+    currentTokens: numbers[first + 4]!,
   };
 }
 
@@ -33,13 +33,13 @@ export function writeNumbers(
   restoredLsn: number,
 ): void {
   const numbers = table.numbers(place);
-  const at = table.numbersAt(place);
-  numbers[at] = window.startMs;
-  numbers[at + 1] = window.previousRequests;
-  numbers[at + 2] = window.currentRequests;
-  numbers[at + 3] = window.previousTokens;
-  numbers[at + 4] = window.currentTokens;
-  numbers[at + 5] = restoredLsn;
+  const first = table.numbersAt(place);
+  numbers[first] = window.startMs;
+  numbers[first + 1] = window.previousRequests;
+  numbers[first + 2] = window.currentRequests;
+  numbers[first + 3] = window.previousTokens;
+  numbers[first + 4] = window.currentTokens;
+  numbers[first + 5] = restoredLsn;
 }
 
 /** The position of a counter that is checked out. */

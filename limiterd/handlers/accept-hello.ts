@@ -201,7 +201,7 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
     inertBudgets: countInertBudgets(state),
     keysExist: state.keys.size > 0,
     deniedJwts: state.denials.size,
-    importedKeysExist: state.keys.imported > 0 ? true : undefined,
+    importedKeysExist: state.keys.importedCount > 0 ? true : undefined,
     hardLimits: hasHardCaps(state) ? true : undefined,
     loopTimes: loopTimes(state) ?? undefined,
     sessionBudgets: hasSessionBudgets(state) ? true : undefined,

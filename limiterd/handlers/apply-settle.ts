@@ -22,7 +22,7 @@ import { allCountersOf, isSameTarget } from "../rules/rule-book.js";
 import { releaseInterrupted, releaseLease, releaseTarget } from "../rules/slots.js";
 import type { DaemonState } from "../state.js";
 import { addRecord } from "../usage/add-record.js";
-import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
+import { cancellationOf, finalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
 import { lowerHold } from "./hold-output.js";
 import { type Estimate, takeEstimate, withdrawEstimate } from "./interrupted-requests.js";
@@ -144,7 +144,7 @@ function recordFinal(
   state.writer.addToBatch([pending.change]);
   const { record: charged } = pending.response;
   const final = finalOf(charged, record);
-  const withdrawal = withdrawalOf(charged);
+  const withdrawal = cancellationOf(charged);
   addRecord(state, withdrawal, nowMs);
   addRecord(state, final, nowMs);
   const moreCost = (final.totalCost ?? 0) + (withdrawal.totalCost ?? 0);

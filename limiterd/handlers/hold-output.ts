@@ -259,7 +259,10 @@ function breachOf(
 ): Breach | BudgetBreach {
   if (!(source instanceof Counter)) return breachOfAccount(state.budgets, source, nowMs);
   return reportBreach({
-    ...{ counter: source, dimension: source.rule.measure ?? "tokens", cap, waitSeconds: 1 },
+    counter: source,
+    dimension: source.rule.measure ?? "tokens",
+    cap,
+    waitSeconds: 1,
     ...(share === undefined ? {} : { share: share.name }),
   });
 }

@@ -21,7 +21,7 @@ import { holdChange, holdFromStored } from "../rules/stored-hold.js";
 import { type DaemonState, hasHardCaps } from "../state.js";
 import { type Change, throwMalformed } from "../store/store.js";
 import { addRecord } from "../usage/add-record.js";
-import { withdrawalOf } from "../usage/pending-responses.js";
+import { cancellationOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
 import { holdReported } from "./hold-output.js";
 
@@ -246,7 +246,7 @@ export function takeEstimate(
 
 /** Cancels the record of an estimate. Call it before the record that replaces it is added. */
 export function withdrawEstimate(state: DaemonState, { record }: Estimate, nowMs: number): void {
-  addRecord(state, withdrawalOf(record), nowMs);
+  addRecord(state, cancellationOf(record), nowMs);
 }
 
 /** Stores in slices what requests hold, if that has changed. Call it once a second. */

@@ -52,8 +52,8 @@ export class JwtDenials {
     this.#byName.delete(jwtNameKey(name));
   }
 
-  /** The expired denials. */
-  takeExpired(nowMs: number): readonly StoredDenial[] {
+  /** The expired denials, which it doesn't remove. */
+  expired(nowMs: number): readonly StoredDenial[] {
     return [...this.#byName.values()].filter(
       ({ expiresAtMs }) => expiresAtMs !== null && expiresAtMs <= nowMs,
     );

@@ -66,13 +66,12 @@ export class KeyRing {
     return this.#ordered.length;
   }
 
-  /** The number of deleted keys. */
-  get deleted(): number {
+  get deletedCount(): number {
     return this.#deleted;
   }
 
   /** The number of keys that are imported, or were before a rotation; without deleted ones. */
-  get imported(): number {
+  get importedCount(): number {
     return this.#imported;
   }
 
@@ -114,11 +113,11 @@ export class KeyRing {
   add(fields: KeyFields): ManagedKey {
     const key = newManagedKey(fields);
     this.#ordered.push(key);
-    this.#note(key);
+    this.#index(key);
     return key;
   }
 
-  #note(key: ManagedKey): void {
+  #index(key: ManagedKey): void {
     if (key.deletedAtMs === null) this.#byHash.set(key.hash, key);
     else this.#deleted++;
     if (wasImported(key)) this.#imported++;
@@ -129,21 +128,21 @@ export class KeyRing {
    * Replaces the key with this number by a key or a tombstone, or adds it. Known uses are kept.
    */
   put(fields: KeyFields): ManagedKey {
-    const at = this.#indexOf(fields.number);
-    const existing = this.#ordered[at];
+    const index = this.#indexOf(fields.number);
+    const existing = this.#ordered[index];
     const key = newManagedKey(fields);
-    if (existing?.number !== key.number) this.#ordered.splice(at, 0, key);
+    if (existing?.number !== key.number) this.#ordered.splice(index, 0, key);
     else {
       for (const { hash } of [existing, ...existing.oldSecrets]) this.#byHash.delete(hash);
       this.#used.delete(existing);
       if (existing.deletedAtMs !== null) this.#deleted--;
       if (wasImported(existing)) this.#imported--;
       if (key.deletedAtMs === null) keepUses(key, existing);
-      this.#ordered[at] = key;
+      this.#ordered[index] = key;
       this.#unsentUses?.delete(existing);
       this.#unsentUses?.add(key);
     }
-    this.#note(key);
+    this.#index(key);
     return key;
   }
 

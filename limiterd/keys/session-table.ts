@@ -40,8 +40,7 @@ export class SessionTable {
     return this.#byHash.size;
   }
 
-  /** The number of holders. */
-  get holders(): number {
+  get holderCount(): number {
     return this.#byHolder.size;
   }
 
@@ -52,10 +51,10 @@ export class SessionTable {
     const { hash, credential } = session;
     this.close(hash);
     const holder = holderOf(credential);
-    const others = this.#byHolder.get(holder);
-    if (others !== undefined && others.size >= sessionsPerHolderMax)
-      this.close(others.values().next().value!.hash);
-    if (this.#byHash.size >= sessionsMax) this.#endIdlest();
+    const earlier = this.#byHolder.get(holder);
+    if (earlier !== undefined && earlier.size >= sessionsPerHolderMax)
+      this.close(earlier.values().next().value!.hash);
+    if (this.#byHash.size >= sessionsMax) this.#closeLongestIdle();
     this.#byHash.set(hash, session);
     const sessions = this.#byHolder.get(holder);
     if (sessions === undefined) this.#byHolder.set(holder, new Set([session]));
@@ -93,10 +92,10 @@ export class SessionTable {
   }
 
   /**
-   * Sessions of the master key, which are few, don't end: holders of keys must not sign operators
-   * out.
+   * Closes the session that is idle longest. It isn't one of the master key: those are few, and
+   * holders of keys must not sign operators out.
    */
-  #endIdlest(): void {
+  #closeLongestIdle(): void {
     for (const { hash, credential } of this.#byHash.values())
       if (credential.kind !== "admin") return this.close(hash);
   }

@@ -22,12 +22,12 @@ export async function loadRules(state: DaemonState, perSlice: number): Promise<v
     await state.yieldToEventLoop();
     return !state.stopping && !ruleSet.isRead;
   };
-  const all =
+  const isComplete =
     ruleSet.isRead ||
     (await readSlices(state.store, "rules", { from: leftPrefix, perSlice, next }, (entry) =>
       ruleSet.take(entry),
     ));
-  if (!all || ruleSet.isRead) return;
+  if (!isComplete || ruleSet.isRead) return;
   ruleSet.endReading();
   // Sorted now, so that the first list isn't delayed.
   state.book.sorted();
@@ -40,11 +40,11 @@ export async function loadRules(state: DaemonState, perSlice: number): Promise<v
  */
 export async function loadWindows(state: DaemonState, perSlice: number): Promise<string[]> {
   const { book, store } = state;
-  const { all, stale } = await load(state, "windows", perSlice, ({ key, value }) => {
+  const { isComplete, stale } = await load(state, "windows", perSlice, ({ key, value }) => {
     const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
     return loadWindow(book, String(key), window);
   });
-  if (all) book.unread = null;
+  if (isComplete) book.unread = null;
   return stale;
 }
 
@@ -57,31 +57,34 @@ export async function loadAccounts(
   perSlice = windowsPerSlice,
 ): Promise<string[]> {
   const { budgets, store } = state;
-  const { all, stale } = await load(state, "spends", perSlice, ({ key, value }) => {
+  const { isComplete, stale } = await load(state, "spends", perSlice, ({ key, value }) => {
     const stored = spendFromStored(value) ?? throwMalformed(store, "spends", key);
     return loadAccount(budgets, String(key), stored);
   });
-  if (all) endLoading(budgets);
-  state.accountsLoading &&= !all;
+  if (isComplete) endLoading(budgets);
+  state.accountsLoading &&= !isComplete;
   return stale;
 }
 
-/** `take` returns false for a stale entry. */
+/**
+ * Passes the entries of a table to `take`, which returns false for a stale one. Resolves with
+ * whether it read the whole table, and the keys of the stale entries.
+ */
 async function load(
   state: DaemonState,
   table: "windows" | "spends",
   perSlice: number,
   take: (entry: Entry) => boolean,
-): Promise<{ readonly all: boolean; readonly stale: string[] }> {
+): Promise<{ readonly isComplete: boolean; readonly stale: string[] }> {
   const stale: string[] = [];
   const next = async (): Promise<boolean> => {
     await state.yieldToEventLoop();
     return !state.stopping;
   };
-  const all = await readSlices(state.store, table, { perSlice, next }, (entry) => {
+  const isComplete = await readSlices(state.store, table, { perSlice, next }, (entry) => {
     if (!take(entry)) stale.push(String(entry.key));
   });
-  return { all, stale };
+  return { isComplete, stale };
 }
 
 /** Loads an account unless it has been read or charged since. False if it is stale. */
@@ -112,8 +115,8 @@ interface Slices {
   next(): Promise<boolean>;
 }
 
-/** Above every key: they begin with the name of a scope. */
-const lastKey = "\u{10ffff}";
+/** Sorts after every key: keys begin with the name of a scope. */
+const afterAllKeys = "\u{10ffff}";
 
 /**
  * Passes the entries of a table with text keys to `take`, in key order, each with the value that it
@@ -128,7 +131,7 @@ export async function readSlices(
 ): Promise<boolean> {
   for (let from = first; ; ) {
     if (!(await next())) return false;
-    const slice = store.range(table, { from, before: lastKey, limit: perSlice });
+    const slice = store.range(table, { from, before: afterAllKeys, limit: perSlice });
     for (const entry of slice) take(entry);
     if (slice.length < perSlice) return true;
     from = `${slice.at(-1)!.key}\0`;

@@ -33,21 +33,27 @@ export function restoreRules(
   book: RuleBook,
   { note, nowMs, resetLsn }: RestoreOptions,
 ): boolean {
-  let areNamed = true;
-  const make = ({ key, value }: Entry): void => {
+  let areKeysIds = true;
+  const restoreRule = ({ key, value }: Entry): void => {
     const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
     const id = storedRuleId(key, rule);
-    areNamed &&= id === key;
+    areKeysIds &&= id === key;
     book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs, id);
   };
   for (const entry of store.entries("rules")) {
     if (note !== null && entry.key >= leftPrefix) break;
-    make(entry);
+    restoreRule(entry);
   }
-  if (note === null) return areNamed;
-  const missing = note.count - book.ruleSet.size;
+  if (note === null) return areKeysIds;
+  const leftCount = note.count - book.ruleSet.size;
   book.ruleSet.leave(
-    { store, left: missing, restore: make, hasHard: note.hasHard, loopTimes: note.loopTimes },
+    {
+      store,
+      left: leftCount,
+      restore: restoreRule,
+      hasHard: note.hasHard,
+      loopTimes: note.loopTimes,
+    },
     { ms: note.sinceMs, lsn: note.sinceLsn },
   );
   return true;
@@ -70,13 +76,12 @@ function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
 export function applyConfiguredRules(
   book: RuleBook,
   configured: readonly RuleDefinition[],
-  at: { readonly nowMs: number; readonly lsn: number },
+  written: { readonly nowMs: number; readonly lsn: number },
 ): Change[] {
   const changes: Change[] = [];
   const declared = new Set<Rule>();
   const newRules: RuleDefinition[] = [];
   for (const definition of configured) {
-    // This doesn't need the window.
     const existing = book.rules.get(ruleId(definition));
     if (existing !== undefined) declared.add(existing);
     if (existing?.source === "manual") continue;
@@ -89,6 +94,6 @@ export function applyConfiguredRules(
     append(changes, ruleRemovals(rule));
   }
   for (const definition of newRules)
-    changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
+    changes.push(ruleChange(book.put(definition, { source: "config", ...written })));
   return changes;
 }

@@ -80,7 +80,7 @@ export function restore(
   const stored = restoreEpochs(store);
   const { note } = stored;
   const isApplied = note !== null && (configured === null || note.configured === digest);
-  const areNamed = restoreRules(store, book, {
+  const areKeysIds = restoreRules(store, book, {
     note: isApplied ? note : null,
     nowMs,
     resetLsn: stored.resetLsn,
@@ -101,7 +101,8 @@ export function restore(
       : applyConfiguredRules(book, configured, { nowMs, lsn: startLsn - 1 })),
   ];
   const applied = configured === null ? (note?.configured ?? "") : digest;
-  const storedDigest = areNamed ? applied : "";
+  // Without a digest, the next start reads and compares all rules.
+  const storedDigest = areKeysIds ? applied : "";
   changes.push(rulesNoteChange(book.ruleSet, { startLsn, configured: storedDigest }));
   // Sorted now, while no request waits: sorting 100,000 rules would delay the first list.
   if (book.ruleSet.isRead) book.sorted();

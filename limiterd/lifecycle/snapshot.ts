@@ -24,9 +24,9 @@ export async function snapshot(state: DaemonState, nowMs: number): Promise<void>
   const { book, writer } = state;
   const dirty = book.takeDirty();
   const proxies = state.proxies.takeDirty();
-  // When nothing has changed, nothing is written and no lsn is used.
-  const atRest = dirty === null && proxies.length === 0 && writer.journalBytes === 0;
-  if (!atRest) await writeAll(state, dirty, proxies, nowMs);
+  // If nothing has changed, it writes nothing and uses no lsn.
+  const isUnchanged = dirty === null && proxies.length === 0 && writer.journalBytes === 0;
+  if (!isUnchanged) await writeAll(state, dirty, proxies, nowMs);
   if (state.alerts.isChanged) writer.closeContributed();
   state.lastSnapshotAtMs = nowMs;
 }
@@ -101,10 +101,11 @@ export async function flushUsage(
   if (coveredKey === usage.rolledUpKey) return;
   const sums = usage.takeDirty();
   const accounts = spendLog.takeBehind();
-  // The more wait, the larger the slices: else new ones would come faster than slices go.
+  // The more sums wait, the larger the slices: else new ones would come faster than slices are
+  // written.
   const sliceSize = (waiting: number): number =>
     Math.max(perSlice, Math.min(sumsPerSliceMax, waiting / slicesPerFlush));
-  for (const slice of slicesOf(sums, () => sliceSize(sums.length + rollups.dirty))) {
+  for (const slice of slicesOf(sums, () => sliceSize(sums.length + rollups.dirtyCount))) {
     // The batch that closes here is committed with the sums, so they include no later record.
     await writer.writeWithBatch(() => rollups.changes(slice, usage.lastKey));
     rollups.committed(slice);
@@ -117,7 +118,7 @@ export async function flushUsage(
   }
   await writeSlices(writer, [rollupProgressChange(coveredKey), ...spendLog.removals(coveredKey)]);
   usage.rolledUpKey = coveredKey;
-  rollups.forget();
+  rollups.makeRoom();
 }
 
 /** Makes slices lazily, because there may be 200,000 items. */

@@ -88,27 +88,27 @@ export function startTimers(
     loadedPerSlice = windowsPerSlice,
   }: TimerSettings,
 ): Timers {
-  let running: Promise<void> | null = null;
-  let flushing: Promise<void> | null = null;
-  let sweeping = false;
+  let runningSnapshot: Promise<void> | null = null;
+  let runningFlush: Promise<void> | null = null;
+  let isSweeping = false;
   const sweep = async (run: () => Promise<void>): Promise<void> => {
-    if (sweeping) return;
-    sweeping = true;
+    if (isSweeping) return;
+    isSweeping = true;
     await run().finally(() => {
-      sweeping = false;
+      isSweeping = false;
     });
   };
   const takeSnapshot = (): Promise<void> => {
-    running ??= snapshot(state, ports.nowMs()).finally(() => {
-      running = null;
+    runningSnapshot ??= snapshot(state, ports.nowMs()).finally(() => {
+      runningSnapshot = null;
     });
-    return running;
+    return runningSnapshot;
   };
   const flush = (): Promise<void> => {
-    flushing ??= flushUsage(state).finally(() => {
-      flushing = null;
+    runningFlush ??= flushUsage(state).finally(() => {
+      runningFlush = null;
     });
-    return flushing;
+    return runningFlush;
   };
   // After the current message: a flush closes the batch, which a message must not be split over.
   state.usage.onFlushDue(() => queueMicrotask(() => void flush()));
@@ -131,16 +131,16 @@ export function startTimers(
     const oldEntries = state.audit.trim(nowMs, auditRetentionDays);
     if (oldEntries.length > 0) void writeSlices(state.writer, oldEntries);
   };
-  const endOrphans = async (): Promise<void> => {
+  const endInterrupted = async (): Promise<void> => {
     while (!state.stopping && chargeInterrupted(state, ports.nowMs()))
       await state.yieldToEventLoop();
   };
-  let trafficAtMs = ports.nowMs();
+  let trafficWrittenMs = ports.nowMs();
   const writeTraffic = (nowMs: number, everyMs: number): void => {
     const { traffic, store, writer } = state;
-    const isDue = nowMs - trafficAtMs >= everyMs || nowMs < trafficAtMs;
+    const isDue = nowMs - trafficWrittenMs >= everyMs || nowMs < trafficWrittenMs;
     if (!isDue || writer.failing !== null) return;
-    trafficAtMs = nowMs;
+    trafficWrittenMs = nowMs;
     void writeSlices(writer, traffic.changes(store, nowMs));
   };
   let forecastAtMs = 0;
@@ -169,7 +169,7 @@ export function startTimers(
       endRaises(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
-      void endOrphans();
+      void endInterrupted();
       void storeHolds(state);
       flushKeyUses(state);
       watchAlerts(ports.nowMs());
@@ -197,9 +197,9 @@ export function startTimers(
       done.finally(cancel).then(() => resolve(true), reject);
     });
   const lastSnapshot = async (): Promise<void> => {
-    await running;
+    await runningSnapshot;
     await takeSnapshot();
-    await flushing;
+    await runningFlush;
     await flush();
     flushKeyUses(state, keysMax);
     await storeHolds(state);

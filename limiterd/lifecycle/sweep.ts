@@ -18,8 +18,9 @@ export function examinedPerSweep(childCount: number): number {
 
 /**
  * Removes idle and dropped children. Resolves when they are removed from memory and store. Run one
- * at a time. `pause` yields to the event loop. Each slice reads the clock: a sweep may wait long
- * for a failing store, and with the time of its start, later counts would seem to be in the future.
+ * at a time. `pause` yields to the event loop. Each slice reads the clock, because a sweep may wait
+ * long for a failing store: compared with the time of its start, later counts would be in the
+ * future.
  */
 export async function sweepChildren(
   state: DaemonState,
@@ -64,14 +65,14 @@ export async function removeStaleWindows(
 /** Removes expired denials, so that their JWTs are accepted again. */
 export function sweepDenials(state: DaemonState, nowMs: number): void {
   const { denials, writer } = state;
-  const expired = denials.takeExpired(nowMs);
+  const expired = denials.expired(nowMs);
   if (expired.length === 0) return;
   for (const denial of expired) denials.delete(denial);
   announceJwts(state, { denied: [], allowed: expired, complete: false });
   void writeSlices(writer, expired.map(denialRemoval));
 }
 
-/** As `sweepChildren`, for children of budgets whose periods are all over. */
+/** As `sweepChildren`, for the children of budgets all of whose periods are over. */
 export async function sweepSpends(state: DaemonState, nowMs: () => number): Promise<void> {
   const { accountsLoading, budgets, writer } = state;
   // While accounts load, a removed one would be loaded again. A failing store must not get more

@@ -39,7 +39,7 @@ export async function listRecords(
     looked_back_to: last === null ? null : formatMillis(last.atMs),
     server_time: formatMillis(nowMs),
     next,
-    ...(state.usage.others === null ? {} : { scope: "this_host" }),
+    ...(state.usage.otherHosts === null ? {} : { scope: "this_host" }),
   });
   const batches = newestBatches(state, query, after?.key ?? Number.POSITIVE_INFINITY);
   for (const { key, records: batch } of batches) {

@@ -23,11 +23,17 @@ import type { ChildCounters, Counter } from "../counters/counter.js";
 import { viewerAt } from "../rules/limits-above.js";
 import { countersOf, type RuleCounters } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
-import { eachRecordIn, ofRecords, summarizeUsage } from "../usage/reports/summarize-usage.js";
+import { eachRecordIn, hostsOfRecords, summarizeUsage } from "../usage/reports/summarize-usage.js";
 import { NamedSums } from "../usage/reports/usage-groups.js";
 import { shownTo } from "../usage/request-book.js";
 import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
-import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
+import {
+  childNameIn,
+  childrenPrefix,
+  dayOfKey,
+  keysUnder,
+  totalPrefix,
+} from "../usage/rollup-keys.js";
 import { parseSummaryWindow, spanOf, type UsageWindow } from "../usage/usage-query.js";
 import { eachStored, eachUnstored } from "../usage/usage-reader.js";
 import { parseLimit } from "./list-query.js";
@@ -332,17 +338,17 @@ async function addUsedNames(
   if (!state.settings.usageEnabled) return;
   const prefix = childrenPrefix(userPath);
   await eachUnstored(state, state.usage.rollups, (key) => {
-    if (key.startsWith(prefix)) rows.addNamed(childPath(userPath, nameIn(key, prefix)));
+    if (key.startsWith(prefix)) rows.addNamed(childPath(userPath, childNameIn(key, prefix)));
   });
-  const { from, before } = under(prefix);
+  const { from, before } = keysUnder(prefix);
   const turns = new Turns(100);
   let next = from;
   for (let count = 0; count < usedNamesMax; count++) {
     const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
     if (key === undefined) return;
-    const name = nameIn(String(key), prefix);
+    const name = childNameIn(String(key), prefix);
     rows.addNamed(childPath(userPath, name));
-    next = under(`${prefix}${name}\n`).before;
+    next = keysUnder(`${prefix}${name}\n`).before;
     if (turns.isOver()) await state.yieldToEventLoop();
   }
 }
@@ -419,16 +425,16 @@ async function usageOfRows(
   window: UsageWindow,
 ): Promise<RowSums> {
   if (!state.settings.usageEnabled) return { sums: null, hosts: null };
-  const { others } = state.usage;
+  const { otherHosts } = state.usage;
   await noteChildren(state, rows);
   if (window.span !== undefined)
     return {
       sums: await sumsOfRecords(state, rows, window),
-      hosts: others === null ? null : ofRecords,
+      hosts: otherHosts === null ? null : hostsOfRecords,
     };
-  if (others === null) return { sums: await sumsOfHost(state, rows, window), hosts: null };
+  if (otherHosts === null) return { sums: await sumsOfHost(state, rows, window), hosts: null };
   const { fromDay, toDay } = window;
-  const { answer, hosts } = await others.withOthers(async (open) => {
+  const { answer, hosts } = await otherHosts.withOtherHosts(async (open) => {
     const sums = await sumsOfHost(state, rows, window);
     for (const [userPath, total] of sums)
       await open?.read({ kind: "totals", userPath, fromDay, toDay }, (_, sum) =>
@@ -491,7 +497,7 @@ async function noteChildren(state: DaemonState, rows: readonly Row[]): Promise<v
     if (parent !== undefined) parent.hasChildren = true;
   });
   for (const [prefix, row] of parents) {
-    const [key] = state.store.keys("rollups", { ...under(prefix), limit: 1 });
+    const [key] = state.store.keys("rollups", { ...keysUnder(prefix), limit: 1 });
     if (key !== undefined) row.hasChildren = true;
   }
 }

@@ -52,9 +52,9 @@ export class RecordCheck {
   /** Checks the records under the next key. Throws `StoreUnreadableError`. */
   take(key: string | number, value: readonly unknown[]): void {
     const records = recordsFromStored(value) ?? throwMalformed(this.#store, "usage", key);
-    const at = Number(key);
-    this.#firstKey ??= at;
-    const run = this.#runOf(at);
+    const recordKey = Number(key);
+    this.#firstKey ??= recordKey;
+    const run = this.#runOf(recordKey);
     for (const record of records) {
       this.count++;
       this.firstMs = Math.min(this.firstMs ?? record.atMs, record.atMs);
@@ -62,10 +62,10 @@ export class RecordCheck {
       const day = Math.floor(record.atMs / dayMs);
       if (day < run.fromDay || day > run.toDay)
         throw new StoreUnreadableError(
-          `the index of days doesn't lead to the records ${at}: they ended on ${dayOf(record.atMs)}`,
+          `the index of days doesn't lead to the records ${recordKey}: they ended on ${dayOf(record.atMs)}`,
         );
       const sum = this.#sumOf(day, record.atMs);
-      if (sum !== null && at <= sum.upTo && !record.cacheHit)
+      if (sum !== null && recordKey <= sum.upTo && !record.cacheHit)
         addRollup(sum.counted, rollupOf(record));
     }
   }

@@ -134,7 +134,7 @@ const unusedUptime = { boot: "", upMs: 0 };
 function keysIn(store: Store): number {
   try {
     const keys = restoreKeys(store);
-    return keys.size - keys.deleted;
+    return keys.size - keys.deletedCount;
   } catch {
     // The error is already among the problems.
     return 0;

@@ -1,7 +1,7 @@
 /**
  * Remembers which user path made a stored object of a provider: table `objects`, [userPath,
- * expiresAtMs] by id and provider. Owners are read from the store when they are needed, which no
- * verdict does. Once a day, a walk removes expired entries, one slice per call.
+ * expiresAtMs] by id and provider. Owners are read from the store when they are needed; verdicts
+ * don't need them. Once a day, a walk removes expired entries, one slice per call.
  */
 
 import { dayMs, dayOf, isMoment } from "../../shared/time.js";
@@ -12,8 +12,8 @@ import type { Change, Store } from "../store/store.js";
 const providersPerId = 64;
 /** Entries per slice of a walk: about half a millisecond. */
 const walkedPerSlice = 500;
-/** Above every key of a table. */
-const end = "\u{10ffff}";
+/** Sorts after every key of a table. */
+const afterAllKeys = "\u{10ffff}";
 
 export class ObjectOwners {
   readonly #store: Store;
@@ -23,9 +23,13 @@ export class ObjectOwners {
    * the added ones.
    */
   #count = 0;
+  /** The day of the last walk. */
   #walkedDay = "";
+  /** The unexpired entries that the walk has found. */
   #walked = 0;
-  #keptCount = 0;
+  /** `#count` at the begin of the walk. */
+  #countBefore = 0;
+  /** The key at which the walk continues; null: it is complete. */
   #cursor: string | null = null;
 
   constructor(store: Store, max = objectsMax) {
@@ -68,17 +72,21 @@ export class ObjectOwners {
       this.#walkedDay = today;
       this.#cursor = "";
       this.#walked = 0;
-      this.#keptCount = this.#count;
+      this.#countBefore = this.#count;
     }
     if (this.#cursor === null) return [];
     const from = this.#cursor;
-    const entries = this.#store.range("objects", { from, before: end, limit: walkedPerSlice });
+    const entries = this.#store.range("objects", {
+      from,
+      before: afterAllKeys,
+      limit: walkedPerSlice,
+    });
     const gone = entries.filter(({ value }) => ownerOf(value, nowMs) === null);
     this.#walked += entries.length - gone.length;
     if (entries.length < walkedPerSlice) {
       this.#cursor = null;
       // Objects added meanwhile may be counted twice until the next walk.
-      this.#count = this.#walked + (this.#count - this.#keptCount);
+      this.#count = this.#walked + (this.#count - this.#countBefore);
     } else this.#cursor = `${String(entries.at(-1)!.key)}\u0000`;
     return gone.map(({ key }) => ({ table: "objects", key, value: undefined }));
   }

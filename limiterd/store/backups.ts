@@ -1,8 +1,8 @@
 /**
  * Copies of the store for backups, made while the daemon runs. There is one copy at a time, for the
  * connection that asks for it and reads it in pieces. The copy is removed when that connection
- * ends. One in the making is also removed when the store can't be written: settles need the room.
- * The port makes the copy.
+ * ends; an unfinished one also when the store can't be written, because settles need the room. Not
+ * here: making the copy (`BackupPorts`).
  */
 import { type Checked, good } from "../../shared/checked.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
@@ -19,7 +19,7 @@ export interface StoreCopy {
   close(): void;
 }
 
-/** A copy in the making. */
+/** An unfinished copy. */
 export interface CopyInProgress {
   /** Rejects with `StoreFailingError`. */
   readonly finished: Promise<StoreCopy>;
@@ -37,12 +37,13 @@ export interface BackupPorts {
   schedule(ms: number, run: () => void): void;
 }
 
-/** The answer while a copy is being made and when it is done; then `bytes` is its size. */
+/** The answer to the request for a copy, until the copy is finished and then. */
 interface BackupProgress {
   readonly ready: boolean;
   /** When it was begun: the name of the backup once it is kept. */
   readonly as_of: string;
   readonly copied_bytes: number;
+  /** The size of a finished copy; else the estimated size. */
   readonly bytes: number;
 }
 
@@ -64,7 +65,7 @@ export class Backups {
     this.#ports = ports;
   }
 
-  /** Whether this connection has a copy, made or in the making. */
+  /** Whether this connection has a copy, finished or not. */
   isOf(asker: object): boolean {
     return this.#current?.asker === asker;
   }
@@ -125,7 +126,7 @@ export class Backups {
     if (this.#current?.asker === asker) this.#end(this.#current);
   }
 
-  /** Stops a copy in the making, because its disk space is needed; its client gets the error. */
+  /** Stops an unfinished copy, because its disk space is needed; its client gets the error. */
   giveUp(reason: Error): void {
     const current = this.#current;
     if (current === null || current.copy !== null) return;

@@ -1,8 +1,8 @@
 /**
- * The log sequence numbers of an epoch, and which numbers of earlier epochs never reached the disk:
- * no window and no batch of the journal includes what was counted under those. Each start uses
- * numbers above all numbers that earlier epochs assigned, including epochs that a full disk
- * prevented from being written.
+ * The log sequence numbers of an epoch, and the lost numbers: those of earlier epochs that never
+ * reached the disk, so that no window and no batch of the journal includes what was counted under
+ * them. Each start uses numbers above all that earlier epochs assigned, even above those of epochs
+ * that a full disk kept from being written.
  */
 import { epochsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -15,7 +15,7 @@ export interface Epochs {
   readonly lost: readonly LostNumbers[];
 }
 
-/** The numbers between the two, both excluded. */
+/** The lost numbers between two others, both excluded. */
 export interface LostNumbers {
   readonly afterLsn: number;
   readonly beforeLsn: number;
@@ -30,11 +30,11 @@ export function nextLost(
   last: { readonly lsn: number } | null,
   { writtenLsn, startLsn }: { readonly writtenLsn: number; readonly startLsn: number },
 ): readonly LostNumbers[] {
-  const before = lost.at(-1);
+  const lastLost = lost.at(-1);
   // No batch of the last epoch has reached the disk: its numbers are lost with those before it.
   const all =
-    before !== undefined && last !== null && writtenLsn < last.lsn
-      ? lost.with(-1, { ...before, beforeLsn: startLsn })
+    lastLost !== undefined && last !== null && writtenLsn < last.lsn
+      ? lost.with(-1, { ...lastLost, beforeLsn: startLsn })
       : [...lost, { afterLsn: writtenLsn, beforeLsn: startLsn }];
   return all.slice(-epochsMax);
 }
@@ -104,9 +104,9 @@ export function epochFromStored([lsn, boot, upMs]: readonly unknown[]): StoredEp
 }
 
 /**
- * The first number of an epoch that begins now. `lastLsn`: the highest number on the disk. After
- * the last epoch on the disk there may have been others that never reached it and whose leases
- * proxies still hold; after a reboot no proxy holds any.
+ * The first number of an epoch that begins now. `lastLsn`: the highest number on the disk. Later
+ * epochs than the last one on the disk may have assigned numbers to leases that proxies still hold.
+ * After a reboot no proxy holds any.
  */
 export function nextEpochLsn(lastLsn: number, last: StoredEpoch | null, now: HostUptime): number {
   const sinceMs = last?.boot === now.boot ? Math.max(0, now.upMs - last.upMs) : now.upMs;

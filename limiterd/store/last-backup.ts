@@ -1,6 +1,6 @@
 /**
- * When the last backup of the store was made and kept by the command that asked for it. The copy
- * itself lacks this note, so a restored store knows only of the backup before. Pure.
+ * When the last backup of the store was made that the command which asked for it has kept. The copy
+ * itself lacks this note, so a restored store knows only of the backup before it. Pure.
  *
  * `marks`, [lastMs, sinceMs] under `backups`; lastMs is 0 before the first.
  */

@@ -6,8 +6,8 @@ import { formatPercent } from "../../shared/text/percent.js";
 import { type Table, tables } from "./store.js";
 
 /**
- * `near`: 80% of the cap. `over`: records are removed before their retention ends. `others`: the
- * store exceeds the cap even without its records, so no record is removed.
+ * `near`: the store has 80% of the cap. `over`: it exceeds the cap, so records are removed before
+ * their retention ends. `others`: it exceeds the cap even without its records, so none is removed.
  */
 export type StoreFill = "near" | "over" | "others";
 
@@ -26,10 +26,14 @@ interface SizePorts {
 }
 
 const nearShare = 0.8;
-/** Below this size a rise is reported again: at the cap the size varies all the time. */
-const quietShare = 0.7;
+/**
+ * Only after the size was below this share of the cap is a rise reported again: at the cap, the
+ * size varies all the time.
+ */
+const reportAgainShare = 0.7;
 const fills: readonly StoreFill[] = ["near", "over", "others"];
-const largestNamed = 3;
+/** How many of the largest tables a report names. */
+const largestMax = 3;
 
 /** Returns whether records must be removed. Call it periodically. */
 export function createStoreSize({ store, bytesMax, onFill }: SizePorts): () => boolean {
@@ -39,10 +43,10 @@ export function createStoreSize({ store, bytesMax, onFill }: SizePorts): () => b
     if (bytesMax === null) return false;
     const used = store.usedBytes();
     if (used === null) return false;
-    if (used < bytesMax * quietShare) reported = 0;
+    if (used < bytesMax * reportAgainShare) reported = 0;
     if (used < bytesMax * nearShare) return false;
-    const others = used - (store.usedBytes("usage") ?? 0);
-    const fill = used <= bytesMax ? "near" : others <= bytesMax ? "over" : "others";
+    const withoutRecords = used - (store.usedBytes("usage") ?? 0);
+    const fill = used <= bytesMax ? "near" : withoutRecords <= bytesMax ? "over" : "others";
     if (fills.indexOf(fill) >= reported) {
       reported = fills.indexOf(fill) + 1;
       onFill(fill, used, largestTables(store, used));
@@ -55,6 +59,6 @@ function largestTables(store: SizePorts["store"], used: number): LargestTables {
   return tables
     .map((table) => ({ table, bytes: store.usedBytes(table) ?? 0 }))
     .sort((a, b) => b.bytes - a.bytes)
-    .slice(0, largestNamed)
+    .slice(0, largestMax)
     .map(({ table, bytes }) => `${table} ${formatPercent(bytes / used)}`);
 }

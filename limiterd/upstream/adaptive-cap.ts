@@ -21,23 +21,25 @@ interface AnswerTime {
   readonly inFlight: number;
 }
 
-/** A time above its base by this factor means that requests wait. */
+/** If times are above their base by more than this factor, requests wait at the target. */
 const tolerance = 1.2;
-/** Samples of a class in a window that make a median. */
+/** The median of a class needs this many samples. */
 const classSamplesMin = 5;
+/** The bounds on the samples of a window, after which the cap is judged. */
 const samplesMin = 20;
 const samplesMax = 120;
+/** How many classes are measured. */
 const sizesMax = 64;
 
 export class AdaptiveCap {
   readonly #bounds: AdaptiveConcurrency;
-  /** With its fraction, so that small caps grow and shrink in proportion, too. */
+  /** The cap with its fraction, so that small caps grow and shrink in proportion, too. */
   #exact: number;
-  /** Doubles until requests first wait. */
+  /** Whether no request has waited yet; until then the cap doubles. */
   #isStarting = true;
-  /** Only requests sent after the last change are measured with the new cap. */
+  /** When the cap last changed: only requests sent since then measure it. */
   #changedMs = -Infinity;
-  /** The time of a class without a queue. */
+  /** The time until answers begin without a queue, by class. */
   readonly #bases = new Map<number, number>();
   /** The times of the current window, by class. */
   #times = new Map<number, number[]>();
@@ -78,7 +80,7 @@ export class AdaptiveCap {
   }
 
   #judge(nowMs: number): void {
-    const slowdown = this.#measured();
+    const slowdown = this.#meanSlowdown();
     if (slowdown === null) {
       // Too many classes for medians: the window goes on, within its bound.
       if (this.#samples >= 4 * samplesMax) this.#change(this.#exact, nowMs);
@@ -89,14 +91,14 @@ export class AdaptiveCap {
       this.#isStarting = false;
       return this.#change(this.#exact * Math.max(0.5, 0.95 / slowdown), nowMs);
     }
-    // A cap that isn't used says nothing about a higher one.
+    // While the cap isn't reached, times say nothing about a higher one.
     if (this.#inFlightMax < this.cap * 0.9) return this.#change(this.#exact, nowMs);
-    const more = this.#isStarting ? this.#exact : Math.max(1, this.#exact * 0.05);
-    this.#change(this.#exact + more, nowMs);
+    const growth = this.#isStarting ? this.#exact : Math.max(1, this.#exact * 0.05);
+    this.#change(this.#exact + growth, nowMs);
   }
 
   /** The mean slowdown of the classes with enough samples; null without any. */
-  #measured(): number | null {
+  #meanSlowdown(): number | null {
     let sum = 0;
     let samples = 0;
     for (const [size, times] of this.#times) {
@@ -109,8 +111,9 @@ export class AdaptiveCap {
   }
 
   /**
-   * The base of a class, which falls fast and rises slowly, as a queue must not pass for the
-   * target's own time. At the lowest cap there is no shorter queue.
+   * Moves the base of a class towards a median, and returns it. It falls fast and rises slowly,
+   * because a time in a queue must not become the base. At the lowest cap it also rises fast: no
+   * cap makes the queue shorter.
    */
   #baseWith(size: number, median: number): number {
     let base = this.#bases.get(size);

@@ -1,11 +1,10 @@
 /**
  * What providers report of their own limits, and the targets that get no request because of it
- * (docs/upstream-limits.md). In memory only: a restarted daemon learns it again.
- *
- * A target is saturated until the reset that its provider named, at most an hour. Then one request
- * tries it, and the others follow once the provider answers that. Newer requests' reports win, and
- * an answer to a newer request ends a saturation, so an old or a wrong report costs at most one
- * reset.
+ * (docs/upstream-limits.md). In memory only: a restarted daemon learns it again. A target is
+ * saturated until the reset that its provider named, at most an hour. Then one request tries it,
+ * the probe; the others follow once the provider answers the probe. The report of a newer request
+ * replaces older ones, and an answer to a newer request ends a saturation. So an old or wrong
+ * report costs at most one reset.
  */
 import type {
   LearnedLimit,
@@ -36,7 +35,7 @@ interface UpstreamBreach {
   readonly limitName?: string;
 }
 
-/** The part that a verdict needs. */
+/** The part of the book that a verdict needs. */
 export type UpstreamJudging = Pick<UpstreamBook, "targetOf">;
 
 /** A clock that goes on when the wall clock steps back, so that no step lengthens a wait. */
@@ -97,8 +96,9 @@ export class UpstreamTarget {
 
   /** Whether the target can be forgotten. */
   isIdle(nowMs: number): boolean {
-    const saturated = this.#saturation !== null && this.#saturation.untilMs > this.#clock.at(nowMs);
-    return this.counter.inFlight === 0 && !saturated;
+    const isSaturated =
+      this.#saturation !== null && this.#saturation.untilMs > this.#clock.at(nowMs);
+    return this.counter.inFlight === 0 && !isSaturated;
   }
 
   /** Why the target gets no request now; null if it gets one. Changes nothing. */
@@ -143,7 +143,7 @@ export class UpstreamTarget {
     const startedMs = atMs - startedAgoMs;
     if (status === 429) this.refusals++;
     this.#measure({ startedMs, status, firstByteMs, size }, atMs);
-    // An older request's report is older news, whenever it arrives.
+    // A report of an older request is outdated, whenever it arrives.
     if (startedMs < this.#newestMs) return;
     const isAnswer = status < 300;
     if (!isAnswer && status !== 429) return;
@@ -162,7 +162,7 @@ export class UpstreamTarget {
     if (status === 429) {
       this.#ignoresReports = false;
       this.#exhaustedProbes = 0;
-      const exhausted = longest(limits.filter(({ remaining }) => remaining === 0));
+      const exhausted = longestReset(limits.filter(({ remaining }) => remaining === 0));
       this.#saturate({ limit: exhausted, status, waitMs: waitMs ?? exhausted?.resetMs ?? 0 }, atMs);
     } else if (this.policy.trustsLimits) this.#readLimits(limits, earlier, atMs);
     // Requests may be waiting for the target.
@@ -171,7 +171,7 @@ export class UpstreamTarget {
 
   /** Reads the limits of an answer. `earlier`: the saturation that the answer has ended. */
   #readLimits(limits: readonly ReportedLimit[], earlier: Saturation | null, atMs: number): void {
-    const exhausted = longest(
+    const exhausted = longestReset(
       limits.filter(({ name, remaining }) => remaining === 0 && !isAdvisory(name)),
     );
     if (exhausted === null) {
@@ -179,9 +179,9 @@ export class UpstreamTarget {
       return;
     }
     // A probe alone can't use up a limit of several requests, and hardly one of tokens.
-    const isAgain = earlier !== null && earlier.status < 300 && (exhausted.limit ?? 2) > 1;
-    if (isAgain) this.#exhaustedProbes++;
-    if (isAgain && (earlier.limit?.name === exhausted.name || this.#exhaustedProbes > 1))
+    const isProbe = earlier !== null && earlier.status < 300 && (exhausted.limit ?? 2) > 1;
+    if (isProbe) this.#exhaustedProbes++;
+    if (isProbe && (earlier.limit?.name === exhausted.name || this.#exhaustedProbes > 1))
       this.#ignoresReports = true;
     if (!this.#ignoresReports)
       this.#saturate({ limit: exhausted, status: 200, waitMs: exhausted.resetMs ?? 0 }, atMs);
@@ -233,7 +233,7 @@ export class UpstreamTarget {
     const { target, policy, counter, adaptive, refusals } = this;
     const atMs = this.#clock.at(nowMs);
     const breach = this.#saturationBreach(atMs);
-    const judged = isJudged(policy);
+    const isPolicyJudged = isJudged(policy);
     return {
       provider: target.provider,
       model: target.model,
@@ -244,7 +244,7 @@ export class UpstreamTarget {
       saturated: breach !== null,
       saturated_by: breach?.limitName ?? null,
       retry_after: breach?.waitSeconds ?? 0,
-      in_flight: judged ? counter.inFlight : null,
+      in_flight: isPolicyJudged ? counter.inFlight : null,
       adaptive:
         adaptive === null || policy.adaptive === null
           ? null
@@ -276,7 +276,7 @@ function shownLimit(
   };
 }
 
-function longest(limits: readonly ReportedLimit[]): ReportedLimit | null {
+function longestReset(limits: readonly ReportedLimit[]): ReportedLimit | null {
   let last: ReportedLimit | null = null;
   for (const limit of limits)
     if (last === null || (limit.resetMs ?? 0) > (last.resetMs ?? 0)) last = limit;
@@ -326,19 +326,25 @@ export class UpstreamBook {
   /** A target whose requests are judged; null for any other, and beyond the bound. */
   targetOf(target: Target, nowMs: number): UpstreamTarget | null {
     const policy = this.#policies.get(target.provider);
-    return policy === undefined || !isJudged(policy) ? null : this.#at(target, policy, nowMs);
+    return policy === undefined || !isJudged(policy)
+      ? null
+      : this.#findOrMake(target, policy, nowMs);
   }
 
   report(message: Reported, nowMs: number): void {
     const { target } = message;
     const policy = this.#policies.get(target.provider);
     if (policy !== undefined && policy.mode !== "off")
-      this.#at(target, policy, nowMs)?.report(message, nowMs);
+      this.#findOrMake(target, policy, nowMs)?.report(message, nowMs);
     else if (policy !== undefined && policy.adaptive !== null)
-      this.#at(target, policy, nowMs)?.report({ ...message, limits: [] }, nowMs);
+      this.#findOrMake(target, policy, nowMs)?.report({ ...message, limits: [] }, nowMs);
   }
 
-  #at({ provider, model }: Target, policy: UpstreamPolicy, nowMs: number): UpstreamTarget | null {
+  #findOrMake(
+    { provider, model }: Target,
+    policy: UpstreamPolicy,
+    nowMs: number,
+  ): UpstreamTarget | null {
     let ofProvider = this.#targets.get(provider);
     if (ofProvider === undefined) {
       ofProvider = new Map();

@@ -48,21 +48,25 @@ const reservedMs = 900_000;
  * The prefix of the keys of pending responses. No object id begins with it, and all ids sort after
  * it.
  */
-const mark = "!";
-/** The first key after the prefix. */
-const behind = '"';
-/** The factor by which the wait grows after each question, up to an hour. */
-const growth = 1.5;
-/** Longer than a client takes between reading records and writing their new costs. */
-const replacedMs = 600_000;
+const keyPrefix = "!";
+/** The first key after those with the prefix. */
+const afterPrefix = '"';
+/** The factor by which the wait until the next question to the provider grows. */
+const waitGrowth = 1.5;
+/** The longest wait between two questions. */
 const lookMsMax = 3_600_000;
+/**
+ * How long the mark of a replaced estimate is kept: longer than a client takes between reading
+ * records and writing their new costs.
+ */
+const replacedKeptMs = 600_000;
 /** Providers end a batch within 24 hours, and Gemini within 48; with a margin. */
 const batchWaitMs = 50 * 3_600_000;
 
 export class PendingResponses {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
-  /** When each estimate of the last minutes was replaced, by its mark. */
+  /** When each estimate of the last minutes was replaced, by its `estimateMark`. */
   readonly #replaced = new Map<string, number>();
   /** The tokens of batches by path, each with those of the paths below it. */
   readonly #enqueued = new Map<string, number>();
@@ -81,13 +85,13 @@ export class PendingResponses {
 
   /** Reads the pending responses at a start. Throws `StoreUnreadableError`. */
   restore(store: Store, nowMs: number): void {
-    const range = { from: mark, before: behind, limit: this.#bounds.max };
+    const range = { from: keyPrefix, before: afterPrefix, limit: this.#bounds.max };
     for (const { key, value } of store.range("objects", range)) {
       const [userPath, expiresAtMs, ...flat] = value;
       const batchTokens = tokensFromStored(flat[0]);
       const record = recordsFromStored([0, batchTokens === null ? flat : flat.slice(1)])?.[0];
       if (record === undefined || record.userPath !== userPath || !isMoment(expiresAtMs)) continue;
-      const name = String(key).slice(mark.length);
+      const name = String(key).slice(keyPrefix.length);
       const id = name.slice(0, name.indexOf(" "));
       const dueAtMs = nowMs + this.#bounds.lookMs;
       this.#keep(name, { id, record, batchTokens, dueAtMs });
@@ -95,8 +99,8 @@ export class PendingResponses {
   }
 
   /**
-   * Adds a response. Returns what to commit with its record; nothing if there are too many, so that
-   * the estimate stays, or if it is known already.
+   * Adds a response. Returns the changes to commit with its record: none if the response is known
+   * already, or if there are too many. Then its estimate stays.
    */
   add(
     id: string,
@@ -104,7 +108,8 @@ export class PendingResponses {
     nowMs: number,
     batchTokens: number | null = null,
   ): readonly Change[] {
-    if (batchTokens !== null) this.withdraw({ userPath: record.userPath, tokens: batchTokens });
+    if (batchTokens !== null)
+      this.endReservation({ userPath: record.userPath, tokens: batchTokens });
     if (this.#pending.size >= this.#bounds.max) {
       this.leftOut++;
       return [];
@@ -116,14 +121,15 @@ export class PendingResponses {
     const [, flat] = recordsToStored(0, [record]) as [number, readonly unknown[]];
     const ofBatch = batchTokens === null ? [] : [[batchTokens]];
     const value = [record.userPath, this.#expiresAtMs(added), ...ofBatch, ...flat];
-    return [{ table: "objects", key: mark + name, value }];
+    return [{ table: "objects", key: keyPrefix + name, value }];
   }
 
   /**
-   * Reserves tokens for a batch until it is added, or withdrawn, or its proxy is gone, unless the
-   * batches of a path would exceed a cap. Returns that cap with the tokens that count against it.
+   * Reserves tokens for a batch until it is added or withdrawn, or its proxy is gone. If the
+   * batches of a path would exceed a cap, reserves nothing and returns the cap, with the tokens
+   * that count against it.
    */
-  enqueue(
+  reserve(
     { userPath, tokens }: EnqueuedTokens,
     caps: readonly EnqueuedCap[],
     nowMs: number,
@@ -156,11 +162,11 @@ export class PendingResponses {
   }
 
   /** Ends the reservation of a batch that wasn't created, or is added. */
-  withdraw({ userPath, tokens }: EnqueuedTokens): void {
-    const at = this.#reserved.findIndex(
-      (one) => one.userPath === userPath && one.tokens === tokens,
+  endReservation({ userPath, tokens }: EnqueuedTokens): void {
+    const index = this.#reserved.findIndex(
+      (reserved) => reserved.userPath === userPath && reserved.tokens === tokens,
     );
-    if (at !== -1) this.#reserved.splice(at, 1);
+    if (index !== -1) this.#reserved.splice(index, 1);
   }
 
   find(provider: string, id: string): PendingResponse | undefined {
@@ -191,7 +197,7 @@ export class PendingResponses {
 
   #dropReplaced(nowMs: number): void {
     for (const [name, atMs] of this.#replaced) {
-      const isOld = atMs + replacedMs <= nowMs || atMs > nowMs;
+      const isOld = atMs + replacedKeptMs <= nowMs || atMs > nowMs;
       if (!isOld && this.#replaced.size <= this.#bounds.max) return;
       this.#replaced.delete(name);
     }
@@ -227,7 +233,7 @@ export class PendingResponses {
       if (responses.length === max) break;
       if (pending.dueAtMs > nowMs && pending.dueAtMs <= nowMs + lookMsMax) continue;
       const waitedMs = Math.max(0, nowMs - pending.record.atMs);
-      pending.dueAtMs = nowMs + Math.min(Math.max(lookMs, waitedMs * (growth - 1)), lookMsMax);
+      pending.dueAtMs = nowMs + Math.min(Math.max(lookMs, waitedMs * (waitGrowth - 1)), lookMsMax);
       responses.push(pending);
     }
     return responses;
@@ -277,7 +283,7 @@ export class PendingResponses {
 }
 
 function removalOf(name: string): Change {
-  return { table: "objects", key: mark + name, value: undefined };
+  return { table: "objects", key: keyPrefix + name, value: undefined };
 }
 
 /** Whether a reservation holds now. One made before the clock was set back doesn't. */
@@ -296,26 +302,28 @@ function nameOf(provider: string, id: string): string {
 }
 
 /**
- * What an estimate and the record that cancels it have in common. Callers choose request ids, but
- * not when a response ends.
+ * The mark of an estimate. The record that cancels the estimate has the same one. A request id
+ * alone would not do, because callers choose it; they don't choose when a response ends.
  */
 export function estimateMark({ atMs, provider, model, requestId }: UsageRecord): string {
   return `${atMs} ${provider} ${model} ${requestId}`;
 }
 
 /**
- * Whether the fee per request stays with the estimate. If the estimate has units with fees of their
- * own, which its total doesn't tell from the fee per request, the final record has the fee.
+ * Whether the record that cancels an estimate leaves the fee per request charged. If the estimate
+ * has units with fees of their own, its total doesn't tell them from the fee per request; then
+ * everything is cancelled, and the final record has the fee.
  */
 export function keepsFee({ details }: UsageRecord): boolean {
   return !hasUnits(details);
 }
 
 /**
- * The record that cancels an estimate, at the estimate's path and time (`keepsFee`). The estimate's
- * calls of tools stay: the final record has those beyond.
+ * The record that cancels an estimate, at the estimate's path and time; the fee per request may
+ * stay (`keepsFee`). The calls of tools in the estimate stay: the final record has only further
+ * ones.
  */
-export function withdrawalOf(record: UsageRecord): UsageRecord {
+export function cancellationOf(record: UsageRecord): UsageRecord {
   const { atMost, details, inputCost, outputCost, totalCost } = record;
   const withoutFee = (inputCost ?? 0) + (outputCost ?? 0);
   return {
@@ -340,7 +348,7 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
   };
 }
 
-/** Whether a record is one of `withdrawalOf`. */
+/** Whether a record is one of `cancellationOf`. */
 export function cancelsEstimate({ inputTokens, outputTokens, totalCost }: UsageRecord): boolean {
   return inputTokens < 0 || outputTokens < 0 || (totalCost ?? 0) < 0;
 }

@@ -8,7 +8,14 @@ import { Turns } from "../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { throwMalformed } from "../store/store.js";
 import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
-import { childrenPrefix, dayIn, modelIn, modelsPrefix, nameIn, under } from "./rollup-keys.js";
+import {
+  childNameIn,
+  childrenPrefix,
+  dayIn,
+  keysUnder,
+  modelIn,
+  modelsPrefix,
+} from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
 import { type Days, eachUnstored, readRollups, type UsageReader } from "./usage-reader.js";
 
@@ -18,8 +25,8 @@ export interface DaySpan {
   readonly toMs: number;
 }
 
-/** The cost of a query of the store in addition to the keys that it returns, in keys. */
-const keysPerLook = 4;
+/** A query of the store takes as long as reading this many further keys. */
+const keysPerQuery = 4;
 
 /** Passes the sums under a prefix to `each`. Rejects with `StoreUnreadableError`. */
 export async function readDays(
@@ -52,12 +59,12 @@ export async function readChildDays(
 ): Promise<void> {
   if (span.toMs < span.fromMs) return;
   const prefix = childrenPrefix(parent);
-  const childAndDay = childAndDayIn(prefix, span);
+  const childAndDay = childAndDayReader(prefix, span);
   const unstoredKeys = new Set<string>();
   await eachUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
-    const { child, day, isIn } = childAndDay(key);
-    if (!isIn) return;
+    const { child, day, isInSpan } = childAndDay(key);
+    if (!isInSpan) return;
     unstoredKeys.add(key);
     each(child, sum, day);
   });
@@ -79,9 +86,9 @@ export async function readStoredChildDays(
 ): Promise<void> {
   const { store, yieldToEventLoop } = reader;
   const prefix = childrenPrefix(parent);
-  const childAndDay = childAndDayIn(prefix, span);
+  const childAndDay = childAndDayReader(prefix, span);
   const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
-  const { from, before } = under(prefix);
+  const { from, before } = keysUnder(prefix);
   const limitMin = Math.min(rollupsPerSlice, 2 + Math.ceil((span.toMs - span.fromMs) / dayMs));
   let next = from;
   let limit = limitMin;
@@ -90,8 +97,8 @@ export async function readStoredChildDays(
     const keys = store.keys("rollups", { from: next, before, limit }).map(String);
     let count = 0;
     for (const key of keys) {
-      const { child, isIn } = childAndDay(key);
-      if (!isIn) continue;
+      const { child, isInSpan } = childAndDay(key);
+      if (!isInSpan) continue;
       count++;
       if (key === last) continue;
       const sum = sumAt(reader, view, key);
@@ -99,26 +106,25 @@ export async function readStoredChildDays(
     }
     if (keys.length < limit) return;
     last = keys.at(-1)!;
-    next = fromBehind(last, prefix, days);
+    next = nextKeyFrom(last, prefix, days);
     limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * count));
-    if (turns.isOver(keys.length + keysPerLook)) await yieldToEventLoop();
+    if (turns.isOver(keys.length + keysPerQuery)) await yieldToEventLoop();
   }
 }
 
 interface ChildAndDay {
   readonly child: string;
   readonly day: string;
-  /** Whether the day is in the span. */
-  readonly isIn: boolean;
+  readonly isInSpan: boolean;
 }
 
-function childAndDayIn(prefix: string, span: DaySpan): (key: string) => ChildAndDay {
+function childAndDayReader(prefix: string, span: DaySpan): (key: string) => ChildAndDay {
   const fromDay = dayOf(span.fromMs);
   const toDay = dayOf(span.toMs);
   return (key) => {
-    const child = nameIn(key, prefix);
+    const child = childNameIn(key, prefix);
     const day = dayIn(key, `${prefix}${child}\n`);
-    return { child, day, isIn: day >= fromDay && day <= toDay };
+    return { child, day, isInSpan: day >= fromDay && day <= toDay };
   };
 }
 
@@ -138,17 +144,17 @@ export async function readModelDays(
 }
 
 /** The lower bound of the next key that may be in the days; it may be this key again. */
-function fromBehind(key: string, prefix: string, { fromDay, toDay }: Days): string {
-  const ofChild = `${prefix}${nameIn(key, prefix)}\n`;
+function nextKeyFrom(key: string, prefix: string, { fromDay, toDay }: Days): string {
+  const ofChild = `${prefix}${childNameIn(key, prefix)}\n`;
   const day = dayIn(key, ofChild);
-  if (day >= toDay) return under(ofChild).before;
+  if (day >= toDay) return keysUnder(ofChild).before;
   return day < fromDay ? ofChild + fromDay : key;
 }
 
 /** The sum under a key, as the view shows it. Throws `StoreUnreadableError`. */
 function sumAt({ store }: UsageReader, view: RollupView, key: string): Rollup | undefined {
-  const held = view.inMemory(key);
-  if (held !== undefined) return held;
+  const inMemory = view.inMemory(key);
+  if (inMemory !== undefined) return inMemory;
   const value = store.get("rollups", key);
   return value === undefined
     ? undefined

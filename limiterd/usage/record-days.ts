@@ -1,8 +1,8 @@
 /**
  * An index of usage records by day. Record keys are ascending numbers that don't depend on the
- * time, so a clock step neither blocks them nor makes them go backwards. A run is a range of keys
- * with the days in which its records ended. A new run begins with each day and with each clock
- * step, so there is about one for each day of the retention.
+ * time, so a step of the clock doesn't disturb their order. A run is a range of keys, with the days
+ * on which its records ended. A new run begins with each day and with each step of the clock, so
+ * there is about one for each day of the retention.
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -28,7 +28,7 @@ export interface Moments {
   readonly beforeMs: number | null;
 }
 
-/** The latest that a record may arrive, in whole days. */
+/** How many days after the end of its response a record may arrive. */
 const lateDays = Math.ceil(recordLatenessMs / dayMs);
 
 export class RecordDays {
@@ -40,10 +40,8 @@ export class RecordDays {
   }
 
   /**
-   * Adds a batch. Returns the changes to commit with it, usually none.
-   *
-   * @param fromMs when the first of its records ended @param latestMs the latest moment at which
-   * one was recorded
+   * Adds a batch, whose first record ended at `fromMs` and whose last one was recorded at
+   * `latestMs`. Returns the changes to commit with it, usually none.
    */
   add(key: number, fromMs: number, latestMs: number): Change[] {
     const [fromDay, toDay] = [dayNumber(fromMs), dayNumber(latestMs)];
@@ -72,17 +70,17 @@ export class RecordDays {
   }
 
   /**
-   * The runs whose records all ended before `ms`, with their keys below `beforeKey`. `complete`:
+   * The runs whose records all ended before `ms`, with their keys below `beforeKey`. `isComplete`:
    * the run gets no further records, so it can be removed with them.
    */
   endedBefore(
     ms: number,
     beforeKey: number,
-  ): (RecordKeys & { readonly run: KeyRange; readonly complete: boolean })[] {
+  ): (RecordKeys & { readonly run: KeyRange; readonly isComplete: boolean })[] {
     return this.#runs
       .map((run, i) => {
         const { from, before } = this.#keys(i, beforeKey);
-        return { run, from, before, complete: this.#runs[i + 1]?.firstKey === before };
+        return { run, from, before, isComplete: this.#runs[i + 1]?.firstKey === before };
       })
       .filter(({ run }) => run.toDay < dayNumber(ms));
   }
@@ -93,11 +91,11 @@ export class RecordDays {
     return { table: "days", key: run.firstKey, value: undefined };
   }
 
-  #keys(at: number, beforeKey: number): RecordKeys {
-    const { firstKey } = this.#runs[at]!;
+  #keys(index: number, beforeKey: number): RecordKeys {
+    const { firstKey } = this.#runs[index]!;
     return {
       from: firstKey,
-      before: Math.min(this.#runs[at + 1]?.firstKey ?? Infinity, beforeKey),
+      before: Math.min(this.#runs[index + 1]?.firstKey ?? Infinity, beforeKey),
     };
   }
 }

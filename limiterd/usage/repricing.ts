@@ -1,8 +1,8 @@
 /**
  * New costs of stored records. A repriced record keeps its costs and notes the new ones; the
  * difference is a record of its own at the same path and time. Both are written in one commit, with
- * the accounts of budgets, so that a crash loses or doubles nothing, and a cost that a record has
- * already isn't booked again.
+ * the accounts of budgets, so that a crash loses or doubles nothing. A cost that a record already
+ * has isn't booked again.
  */
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import { bad, type Checked, good, isObject } from "../../shared/checked.js";
@@ -79,7 +79,10 @@ function costNow({ repriced, totalCost }: UsageRecord): number | null {
   return repriced === undefined ? totalCost : repriced.totalCost;
 }
 
-/** Whether a record may have another cost: not what the cache answered, and not a difference. */
+/**
+ * Whether a record gets this new cost: if it has another one, wasn't answered from the cache, and
+ * isn't itself the record of a difference.
+ */
 export function isAdjustable(record: UsageRecord, { totalCost }: NewCosts): boolean {
   return !record.cacheHit && record.corrects === undefined && costNow(record) !== totalCost;
 }

@@ -35,9 +35,9 @@ type Place = Pick<KeptRequest, "atMs" | "key">;
 
 const atTheEnd: Place = { atMs: Number.POSITIVE_INFINITY, key: 0 };
 
-/** Agents of sessions that are remembered. */
+/** How many sessions' agents are remembered. */
 const agentsMax = 10_000;
-/** Requests that are gone through between two turns of the event loop. */
+/** Requests that are examined between two turns of the event loop. */
 const batchSize = 1_000;
 
 /** The last requests of some kinds by their time. */
@@ -56,11 +56,14 @@ class Ring {
     return this.#kept.length - this.#begin;
   }
 
-  /** Returns what it removes. Proxies report at different moments, so it may not be the latest. */
+  /**
+   * Adds a request in the order of times: proxies report at different moments, so it may not be the
+   * latest. Returns the requests that it removes.
+   */
   add(request: KeptRequest): KeptRequest[] {
-    const at = this.#indexOf(request);
-    if (at === this.#kept.length) this.#kept.push(request);
-    else this.#kept.splice(at, 0, request);
+    const index = this.#indexOf(request);
+    if (index === this.#kept.length) this.#kept.push(request);
+    else this.#kept.splice(index, 0, request);
     this.#byId.set(request.report.request_id, request);
     const removed: KeptRequest[] = [];
     while (this.size > this.#max) removed.push(this.#kept[this.#begin++]!);
@@ -77,15 +80,15 @@ class Ring {
 
   find(requestId: string, within: string): KeptRequest | undefined {
     const latest = this.#byId.get(requestId);
-    if (latest === undefined || isOf(latest, within)) return latest;
+    if (latest === undefined || isWithin(latest, within)) return latest;
     for (const kept of this.newestFirst(atTheEnd))
-      if (kept.report.request_id === requestId && isOf(kept, within)) return kept;
+      if (kept.report.request_id === requestId && isWithin(kept, within)) return kept;
     return undefined;
   }
 
-  /** Only until the next `add`. */
+  /** The requests before a place, newest first. Valid only until the next `add`. */
   *newestFirst(before: Place): Generator<KeptRequest> {
-    for (let at = this.#indexOf(before) - 1; at >= this.#begin; at--) yield this.#kept[at]!;
+    for (let i = this.#indexOf(before) - 1; i >= this.#begin; i--) yield this.#kept[i]!;
   }
 
   /** The index of the first one that isn't before a place. */
@@ -101,7 +104,7 @@ class Ring {
   }
 }
 
-function isOf({ report }: KeptRequest, within: string): boolean {
+function isWithin({ report }: KeptRequest, within: string): boolean {
   return isPathWithin(report.user_path ?? "/", within);
 }
 
@@ -122,9 +125,9 @@ function sessionId({ session, userPath }: NamedSession): string {
 
 export class RequestBook {
   readonly #max: number;
-  /** Neither refusals, which a client may send by the thousand, nor traces displace failures. */
+  /** A ring of their own, so that refusals, which may be many thousand, don't displace failures. */
   readonly #failed: Ring;
-  /** Anyone can send requests that are denied. */
+  /** A ring of their own: anyone can send requests that are denied. */
   readonly #denied: Ring;
   readonly #others: Ring;
   readonly #agents = new Map<string, string>();
@@ -145,7 +148,7 @@ export class RequestBook {
     return this.#failed.size + this.#others.size + this.#denied.size;
   }
 
-  /** Reads what the store has, and returns the removal of what is too much or malformed. */
+  /** Reads the requests in the store. Returns changes that remove surplus and malformed ones. */
   restore(store: Pick<Store, "entries">): Change[] {
     const changes: Change[] = [];
     for (const { key, value } of store.entries("requests")) {
@@ -286,7 +289,7 @@ export function shownTo(viewer: Viewer, request: KeptRequest): KeptRequest {
   const { attempts, rule } = report;
   const shown = (text: string | undefined): string | undefined =>
     text === undefined ? undefined : recordedMessageShownTo(viewer, text);
-  const isOwn =
+  const isRuleShown =
     rule?.includes(" above ") === true ||
     isNamedWithin(viewer, rule?.replace(/^user_path /, "") ?? "");
   return {
@@ -295,7 +298,7 @@ export function shownTo(viewer: Viewer, request: KeptRequest): KeptRequest {
       ...report,
       error_message: shown(report.error_message),
       note: shown(report.note),
-      rule: isOwn ? rule : undefined,
+      rule: isRuleShown ? rule : undefined,
       attempts: attempts?.map((attempt) => ({
         ...attempt,
         reason: shown(attempt.reason),

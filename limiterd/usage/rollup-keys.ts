@@ -17,8 +17,8 @@ import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 /** The part of a total's key before the day. */
 export function totalPrefix(userPath: string): string {
   if (userPath === "/") return "t\n\n\n";
-  const at = userPath.lastIndexOf("/");
-  return `t\n${at === 0 ? "/" : userPath.slice(0, at)}\n${userPath.slice(at + 1)}\n`;
+  const slash = userPath.lastIndexOf("/");
+  return `t\n${slash === 0 ? "/" : userPath.slice(0, slash)}\n${userPath.slice(slash + 1)}\n`;
 }
 
 export function labelPrefix(label: string): string {
@@ -36,7 +36,7 @@ export function childrenPrefix(userPath: string): string {
 }
 
 /** The keys that begin with a prefix that ends in a line feed, which `\u000b` follows. */
-export function under(prefix: string): { readonly from: string; readonly before: string } {
+export function keysUnder(prefix: string): { readonly from: string; readonly before: string } {
   return { from: prefix, before: `${prefix.slice(0, -1)}\u000b` };
 }
 
@@ -60,7 +60,7 @@ export function dayIn(key: string, prefix: string): string {
  * The direct child's name in a key with the prefix of `childrenPrefix`. A damaged key may end with
  * the prefix; a reader that goes from child to child must still get past it.
  */
-export function nameIn(key: string, prefix: string): string {
+export function childNameIn(key: string, prefix: string): string {
   const end = key.indexOf("\n", prefix.length);
   return end === -1 ? key.slice(prefix.length) : key.slice(prefix.length, end);
 }
@@ -109,10 +109,10 @@ export function originsUnder(
   day: string,
   userPath: string,
 ): readonly { readonly from: string; readonly before: string }[] {
-  if (userPath === "/") return [under(`o\n${day}\n`)];
+  if (userPath === "/") return [keysUnder(`o\n${day}\n`)];
   const path = `o\n${day}\n${userPath}`;
   // `0` is the character after `/`.
-  return [under(`${path}\n`), { from: `${path}/`, before: `${path}0` }];
+  return [keysUnder(`${path}\n`), { from: `${path}/`, before: `${path}0` }];
 }
 
 export function isAtOrBelow(path: string, top: string): boolean {
@@ -133,9 +133,9 @@ export function modelIn(
   key: string,
   prefix: string,
 ): { readonly provider: string; readonly model: string } {
-  const provider = prefix.length + dayChars + 1;
-  const end = key.indexOf("\n", provider);
-  return { provider: key.slice(provider, end), model: key.slice(end + 1) };
+  const start = prefix.length + dayChars + 1;
+  const end = key.indexOf("\n", start);
+  return { provider: key.slice(start, end), model: key.slice(end + 1) };
 }
 
 /** Cuts names that are too long for a key. */

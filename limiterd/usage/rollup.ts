@@ -86,7 +86,7 @@ export function isEmptyRollup(sum: Rollup): boolean {
 /** The sum of one record. */
 export function rollupOf(record: UsageRecord): ReadRollup {
   const { inputCost, outputCost, totalCost, rewriteCostSaved, atMost } = record;
-  const unpriced = inputCost === null || outputCost === null || totalCost === null;
+  const isUnpriced = inputCost === null || outputCost === null || totalCost === null;
   const requests = record.status === interimStatus ? 0 : 1;
   return {
     requests,
@@ -94,14 +94,14 @@ export function rollupOf(record: UsageRecord): ReadRollup {
     outputTokens: record.outputTokens,
     cachedInputTokens: record.cachedInputTokens,
     cacheWriteInputTokens: record.cacheWriteInputTokens,
-    unpricedRequests: unpriced ? requests : 0 - (record.corrects?.priced ?? 0),
+    unpricedRequests: isUnpriced ? requests : 0 - (record.corrects?.priced ?? 0),
     rewriteTokensSaved: record.rewriteTokensSaved,
     rewritesPriced: rewriteCostSaved === null ? 0 : 1,
     models: 0,
     details: record.details === null ? null : countsIn(record.details),
-    inputCost: sumOf(unpriced ? 0 : inputCost),
-    outputCost: sumOf(unpriced ? 0 : outputCost),
-    totalCost: sumOf(unpriced ? 0 : totalCost),
+    inputCost: sumOf(isUnpriced ? 0 : inputCost),
+    outputCost: sumOf(isUnpriced ? 0 : outputCost),
+    totalCost: sumOf(isUnpriced ? 0 : totalCost),
     rewriteCostSaved: sumOf(rewriteCostSaved ?? 0),
     unknownCalls: atMost === null ? 0 : atMost.tokens < 0 ? -1 : 1,
     tokensAtMost: atMost === null ? 0 : atMost.tokens,
@@ -109,10 +109,10 @@ export function rollupOf(record: UsageRecord): ReadRollup {
   };
 }
 
-const nothing: Readonly<MoneySum> = emptySum();
+const zero: Readonly<MoneySum> = emptySum();
 
 function sumOf(cost: PicoUsd): Readonly<MoneySum> {
-  if (cost === 0) return nothing;
+  if (cost === 0) return zero;
   return sumOfCost(cost);
 }
 
@@ -189,6 +189,7 @@ export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown
 
 /** The number of fields before the details. */
 const fixedFields = 18;
+/** The index of the first field of unknown usage. */
 const unknownFrom = fixedFields + detailNames.length;
 
 /** Null for what `rollupToStored` never wrote. */
@@ -198,7 +199,7 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
   const details = counts.slice(fixedFields, unknownFrom);
   if (counts.length > unknownFrom + 4) return null;
   const [unknownCalls = 0, tokensAtMost = 0, microUsd = 0, picoUsd = 0] = counts.slice(unknownFrom);
-  const money = (at: number): MoneySum => ({ microUsd: counts[at]!, picoUsd: counts[at + 1]! });
+  const money = (i: number): MoneySum => ({ microUsd: counts[i]!, picoUsd: counts[i + 1]! });
   const [
     requests,
     inputTokens,

@@ -53,7 +53,7 @@ export interface RollupView {
 /** Called for each sum; copy what you need, because the sum may change later. */
 export type EachSum = (key: string, sum: Rollup) => void;
 
-/** Sums about a path: its own, those by model, of its direct children, or by origin below it. */
+/** Sums of a path, of the path by model, of its direct children, or by origin at and below it. */
 export interface SumsQuestion {
   readonly kind: "totals" | "models" | "children" | "origins";
   readonly userPath: string;
@@ -63,7 +63,7 @@ export interface SumsQuestion {
 }
 
 /** The sums of the other hosts. */
-export interface OthersSums {
+export interface OtherHostsSums {
   /** Passes each host's sums to `each`, under the keys that they have in that host's store. */
   read(question: SumsQuestion, each: EachSum): Promise<void>;
 }
@@ -74,8 +74,8 @@ export interface OtherHostsUsage {
    * Makes a report with the sums of the other hosts. If those can't be read, starts again with
    * null. Rejects as `report` does.
    */
-  withOthers<T>(
-    report: (others: OthersSums | null) => Promise<T>,
+  withOtherHosts<T>(
+    report: (otherHosts: OtherHostsSums | null) => Promise<T>,
   ): Promise<{ readonly answer: T; readonly hosts: ReportHosts }>;
 }
 
@@ -86,7 +86,7 @@ export class Rollups implements RollupView {
   /** For each open view, the earlier values of the sums that have changed since it was opened. */
   readonly #views = new Set<Map<string, Rollup>>();
   #dirty: Cell[] = [];
-  #saturated = 0;
+  #saturations = 0;
   /** Called with the key of each sum that changes; null without a cluster. */
   onChanged: ((key: string) => void) | null = null;
 
@@ -97,8 +97,8 @@ export class Rollups implements RollupView {
 
   add(record: UsageRecord): void {
     if (record.cacheHit) return;
-    const one = rollupOf(record);
-    for (const cell of this.#recordSums.of(record)) this.#addTo(cell, one);
+    const recordSum = rollupOf(record);
+    for (const cell of this.#recordSums.sumsOf(record)) this.#addTo(cell, recordSum);
   }
 
   /**
@@ -107,9 +107,9 @@ export class Rollups implements RollupView {
    */
   replay(record: UsageRecord, recordKey: number): void {
     if (record.cacheHit) return;
-    const one = rollupOf(record);
+    const recordSum = rollupOf(record);
     for (const cell of this.#recordSums.sumsOfReplayed(record))
-      if (recordKey > cell.restoredKey) this.#addTo(cell, one);
+      if (recordKey > cell.restoredKey) this.#addTo(cell, recordSum);
   }
 
   /** Keeps the value before a change for the open views. */
@@ -120,21 +120,21 @@ export class Rollups implements RollupView {
 
   #addTo(cell: Cell, sum: ReadRollup): void {
     if (this.#views.size > 0) this.#keepForViews(cell);
-    if (addRollup(cell.sum, sum)) this.#saturated++;
+    if (addRollup(cell.sum, sum)) this.#saturations++;
     this.onChanged?.(cell.key);
-    if (cell.dirty) return;
-    cell.dirty = true;
+    if (cell.isDirty) return;
+    cell.isDirty = true;
     this.#dirty.push(cell);
-    if (!cell.stored) this.#unstored.set(cell.key, cell);
+    if (!cell.isStored) this.#unstored.set(cell.key, cell);
   }
 
   /** How often a sum's cost has reached its bound since the start; its real cost may be higher. */
-  get saturated(): number {
-    return this.#saturated;
+  get saturations(): number {
+    return this.#saturations;
   }
 
   /** How many changed sums `takeDirty` hasn't returned yet. */
-  get dirty(): number {
+  get dirtyCount(): number {
     return this.#dirty.length;
   }
 
@@ -150,7 +150,7 @@ export class Rollups implements RollupView {
    */
   changes(cells: readonly Cell[], recordKey: number): Change[] {
     return cells.map((cell) => {
-      cell.dirty = false;
+      cell.isDirty = false;
       return { table: "rollups", key: cell.key, value: rollupToStored(cell.sum, recordKey) };
     });
   }
@@ -162,17 +162,17 @@ export class Rollups implements RollupView {
   committed(cells: readonly Cell[]): void {
     const isCrowded = this.#cells.isCrowded;
     for (const cell of cells) {
-      if (isCrowded && !cell.dirty) this.#cells.discard(cell);
-      if (cell.stored) continue;
-      cell.stored = true;
+      if (isCrowded && !cell.isDirty) this.#cells.discard(cell);
+      if (cell.isStored) continue;
+      cell.isStored = true;
       this.#unstored.delete(cell.key);
     }
-    if (isCrowded) this.#recordSums.forget();
+    if (isCrowded) this.#recordSums.clear();
   }
 
-  /** As `RollupCache.forget`; also clears the cached groups of records. */
-  forget(): void {
-    if (this.#cells.forget()) this.#recordSums.forget();
+  /** Removes sums from memory, as `RollupCache.makeRoom`. */
+  makeRoom(): void {
+    if (this.#cells.makeRoom()) this.#recordSums.clear();
   }
 
   /**
@@ -190,7 +190,7 @@ export class Rollups implements RollupView {
   }
 
   inMemory(key: string): Rollup | undefined {
-    return this.#cells.held(key);
+    return this.#cells.sumInMemory(key);
   }
 
   *unstoredKeys(): Generator<string> {
@@ -199,7 +199,7 @@ export class Rollups implements RollupView {
 
   /** The sum under a key, from memory or from the store. Throws `StoreUnreadableError`. */
   find(key: string): Rollup | undefined {
-    return this.#cells.find(key);
+    return this.#cells.findSum(key);
   }
 }
 
@@ -208,9 +208,9 @@ export interface Cell {
   readonly key: string;
   readonly sum: Rollup;
   /** Whether it has changed since it was last written. */
-  dirty: boolean;
+  isDirty: boolean;
   /** Whether the store has it. */
-  stored: boolean;
+  isStored: boolean;
   /** The record key up to which the store's entry included every record when it was read. */
   readonly restoredKey: number;
 }
@@ -222,7 +222,7 @@ export interface Cell {
 export class RollupCache {
   readonly #store: Store;
   readonly #onDamaged: (error: Error) => void;
-  /** Cells that were needed since `forget` last made room. */
+  /** Cells that were needed since `makeRoom` last removed some. */
   #cells = new SpreadMap<Cell>();
   /** Cells that were needed in the time before that. */
   #previousGeneration = new SpreadMap<Cell>();
@@ -234,17 +234,17 @@ export class RollupCache {
   }
 
   /** The sum under a key, if it is in memory; it isn't marked as needed. */
-  held(key: string): Rollup | undefined {
+  sumInMemory(key: string): Rollup | undefined {
     return (this.#cells.get(key) ?? this.#previousGeneration.get(key))?.sum;
   }
 
   /** The sum under a key, from memory or from the store. Throws `StoreUnreadableError`. */
-  find(key: string): Rollup | undefined {
-    return this.held(key) ?? this.#read(key)?.sum;
+  findSum(key: string): Rollup | undefined {
+    return this.sumInMemory(key) ?? this.#read(key)?.sum;
   }
 
   /** The cell under a key, if it is in memory. */
-  existing(key: string): Cell | undefined {
+  cellInMemory(key: string): Cell | undefined {
     const cell = this.#cells.get(key);
     if (cell !== undefined) return cell;
     const old = this.#previousGeneration.get(key);
@@ -253,15 +253,15 @@ export class RollupCache {
   }
 
   /** Reads a cell from the store, or makes a new one. Null if it is damaged. */
-  load(key: string): Cell | null {
+  loadCell(key: string): Cell | null {
     if (this.#damaged.has(key)) return null;
     try {
       const stored = this.#read(key);
       const cell: Cell = {
         key,
         sum: stored?.sum ?? emptyRollup(),
-        dirty: false,
-        stored: stored !== undefined,
+        isDirty: false,
+        isStored: stored !== undefined,
         restoredKey: stored?.recordKey ?? 0,
       };
       this.#cells.set(key, cell);
@@ -275,8 +275,8 @@ export class RollupCache {
   }
 
   /** The cell from memory, from the store, or new. Null if it is damaged. */
-  get(key: string): Cell | null {
-    return this.existing(key) ?? this.load(key);
+  cellAt(key: string): Cell | null {
+    return this.cellInMemory(key) ?? this.loadCell(key);
   }
 
   /** Whether there are far more cells than two generations usually have. */
@@ -294,7 +294,7 @@ export class RollupCache {
    * Removes cells that weren't needed since the last removal, if there are many cells. Call only
    * when everything that was dirty at the last call is in the store. Returns whether it made room.
    */
-  forget(): boolean {
+  makeRoom(): boolean {
     if (this.#cells.size < rollupCellsMax) return false;
     // Cells that are only in the previous generation haven't changed since the last removal, so
     // they are in the store and can be read again.
@@ -351,13 +351,13 @@ export class RollupsOfRecord {
     this.#ports = ports;
   }
 
-  /** Call when cells were removed: clears the cached groups. */
-  forget(): void {
+  /** Clears the cached groups. Call it when cells were removed. */
+  clear(): void {
     this.#groups = new Map();
   }
 
   /** The sums of a new record. */
-  of(record: UsageRecord): readonly Cell[] {
+  sumsOf(record: UsageRecord): readonly Cell[] {
     return this.#find(record, false);
   }
 
@@ -366,7 +366,7 @@ export class RollupsOfRecord {
     return this.#find(record, true);
   }
 
-  #find(record: UsageRecord, replaying: boolean): readonly Cell[] {
+  #find(record: UsageRecord, isReplay: boolean): readonly Cell[] {
     const dayNumber = Math.floor(record.atMs / dayMs);
     if (dayNumber !== this.#dayNumber) {
       this.#dayNumber = dayNumber;
@@ -384,7 +384,7 @@ export class RollupsOfRecord {
           group.dayNumber === dayNumber
         )
           return group.sums;
-    const sums = this.#collect(record, replaying);
+    const sums = this.#collect(record, isReplay);
     const group: Group = { dayNumber, keyId, provider, model, requestedModel, sums };
     if (ofPath !== undefined && ofPath.length < groupsPerPathMax) ofPath.push(group);
     else {
@@ -394,14 +394,14 @@ export class RollupsOfRecord {
     return sums;
   }
 
-  #collect(record: UsageRecord, replaying: boolean): Cell[] {
+  #collect(record: UsageRecord, isReplay: boolean): Cell[] {
     const { userPath, provider, model, keyId, requestedModel } = record;
     const { cells, labelsOf } = this.#ports;
     const collected: Cell[] = [];
     const suffix = modelSuffix(provider, model);
     let originSuffix = requestedModel === "" ? suffix : modelSuffix("", requestedModel);
     for (let path = userPath; ; path = path.slice(0, Math.max(1, path.lastIndexOf("/")))) {
-      const total = this.#totalOf(path, replaying);
+      const total = this.#totalOf(path, isReplay);
       if (total !== null) collected.push(total);
       const modelCell = this.#modelCell(path, suffix, total);
       if (modelCell !== null) collected.push(modelCell);
@@ -414,10 +414,10 @@ export class RollupsOfRecord {
         originSuffix = otherModels;
       if (path === "/") break;
     }
-    const origin = cells.get(originKey(this.#day, record, originSuffix));
+    const origin = cells.cellAt(originKey(this.#day, record, originSuffix));
     if (origin !== null) collected.push(origin);
     for (const label of keyId === "" ? noLabels : labelsOf(keyId)) {
-      const total = cells.get(labelPrefix(label) + this.#day);
+      const total = cells.cellAt(labelPrefix(label) + this.#day);
       if (total !== null) collected.push(total);
     }
     return collected;
@@ -427,13 +427,13 @@ export class RollupsOfRecord {
    * The total of a path. After a crash it may be older or newer than its sums by model, so
    * `replaying` counts those.
    */
-  #totalOf(userPath: string, replaying: boolean): Cell | null {
+  #totalOf(userPath: string, isReplay: boolean): Cell | null {
     const { cells, store } = this.#ports;
     const key = totalPrefix(userPath) + this.#day;
-    const cell = cells.existing(key);
+    const cell = cells.cellInMemory(key);
     if (cell !== undefined) return cell;
-    const total = cells.load(key);
-    if (total !== null && replaying) {
+    const total = cells.loadCell(key);
+    if (total !== null && isReplay) {
       const prefix = modelsPrefix(userPath);
       const keys = store.keys("rollups", {
         ...daysUnder(prefix, this.#day, this.#day),
@@ -448,17 +448,17 @@ export class RollupsOfRecord {
   #modelCell(path: string, suffix: string, total: Cell | null): Cell | null {
     const { cells } = this.#ports;
     const prefix = modelsPrefix(path) + this.#day;
-    const cell = cells.get(prefix + suffix);
+    const cell = cells.cellAt(prefix + suffix);
     if (cell === null || total === null || suffix === otherModels || !isNew(cell)) return cell;
     if (total.sum.models < modelsPerDayMax) {
       total.sum.models++;
       return cell;
     }
     cells.discard(cell);
-    return cells.get(prefix + otherModels);
+    return cells.cellAt(prefix + otherModels);
   }
 }
 
 function isNew(cell: Cell): boolean {
-  return !cell.stored && isEmptyRollup(cell.sum);
+  return !cell.isStored && isEmptyRollup(cell.sum);
 }

@@ -1,9 +1,8 @@
 /**
  * The history of requests and targets, from the reports of proxies: by minute for a day and by hour
  * for 90 days. The current minutes and hours are in memory, all others in the store only.
- *
- * `traffic`: `m` or `h` and the start in seconds → [counts by kind, tokens, cost, proxies' own
- * times, target, …]. Older releases wrote no own times.
+ * `traffic`: `m` or `h` and the start in seconds → [counts by kind, tokens, cost, the times that
+ * proxies themselves took, target, …]. Older releases didn't write these times.
  */
 import {
   type FailingSpan,
@@ -37,9 +36,9 @@ const hoursKeptMs = 90 * dayMs;
 const byMinuteMaxMs = dayMs;
 /** Minutes or hours that are read between two turns of the event loop. */
 const cellsPerTurn = 50;
-/** From this share of failures on, a target fails. */
+/** A target fails in a minute or hour in which at least this share of its attempts failed. */
 const failingShare = 0.05;
-/** So many minutes or hours in a row without as many failures end a target's trouble. */
+/** After this many minutes or hours in a row with fewer failures, a target no longer fails. */
 const goodCellsMax = { m: 5, h: 1 } as const;
 /** Old cells that one call of `changes` removes. */
 const removalsMax = 200;
@@ -53,7 +52,7 @@ class Cell {
   readonly counts = requestKinds.map(() => 0);
   tokens = 0;
   cost = 0;
-  /** A histogram in microseconds. */
+  /** A histogram of the times that proxies themselves took, in microseconds. */
   readonly ownUs = new Array<number>(bucketsMax).fill(0);
   readonly targets = new Map<string, TargetCell>();
   isChanged = false;
@@ -64,15 +63,21 @@ class Cell {
     this.cost += cost;
     addSparse(this.ownUs, own_us);
     this.isChanged = true;
-    for (const report of targets) this.#of(report).add(report, atMs);
+    for (const report of targets) this.#targetOf(report).add(report, atMs);
   }
 
-  #of({ provider, model }: { readonly provider: string; readonly model: string }): TargetCell {
+  #targetOf({
+    provider,
+    model,
+  }: {
+    readonly provider: string;
+    readonly model: string;
+  }): TargetCell {
     const name = `${provider}\n${model}`;
     const existing = this.targets.get(name);
     if (existing !== undefined) return existing;
     if (this.targets.size >= targetsPerReport && model !== "other")
-      return this.#of({ provider: "other", model: "other" });
+      return this.#targetOf({ provider: "other", model: "other" });
     const added = new TargetCell(provider, model);
     this.targets.set(name, added);
     return added;
@@ -136,10 +141,13 @@ class TargetCell {
     ];
   }
 
-  /** The share of attempts that failed, but for faults of the request; null without attempts. */
+  /**
+   * The share of attempts that failed, without those that failed because of the request; null
+   * without attempts.
+   */
   errorRate(): number | null {
     const failed = this.failures.reduce(
-      (sum, count, at) => (failureKinds[at] === "invalid_request" ? sum : sum + count),
+      (sum, count, i) => (failureKinds[i] === "invalid_request" ? sum : sum + count),
       0,
     );
     return this.attempts === 0 ? null : failed / this.attempts;
@@ -147,7 +155,7 @@ class TargetCell {
 
   item(failing: FailingSpan | null): TargetTrafficItem {
     const failures = Object.fromEntries(
-      failureKinds.map((kind, at) => [kind, this.failures[at]!]),
+      failureKinds.map((kind, i) => [kind, this.failures[i]!]),
     ) as Record<FailureKind, number>;
     return {
       target: targetName(this),
@@ -170,14 +178,24 @@ class TargetCell {
 interface Span {
   readonly fromMs: number;
   untilMs: number;
+  /** How many attempts failed. */
   failed: number;
+}
+
+interface SpansOfTarget {
+  /** The span with the most failures. */
+  worst: Span | null;
+  /** The span that hasn't ended. */
+  current: Span | null;
+  /** The number of minutes or hours in a row with few failures. */
+  goodInRow: number;
 }
 
 /** When each target failed, from cells in the order of their times. */
 class FailingSpans {
   readonly #lengthMs: number;
   readonly #goodMax: number;
-  readonly #targets = new Map<string, { worst: Span | null; now: Span | null; good: number }>();
+  readonly #targets = new Map<string, SpansOfTarget>();
 
   constructor(unit: Unit) {
     this.#lengthMs = lengths[unit];
@@ -188,21 +206,21 @@ class FailingSpans {
     for (const [name, target] of targets) {
       const rate = target.errorRate();
       if (rate === null) continue;
-      const entry = this.#targets.get(name) ?? { worst: null, now: null, good: 0 };
-      this.#targets.set(name, entry);
-      entry.good = rate < failingShare ? entry.good + 1 : 0;
-      if (entry.good >= this.#goodMax) entry.now = null;
-      if (entry.good > 0) continue;
-      entry.now ??= { fromMs: startMs, untilMs: 0, failed: 0 };
-      entry.now.untilMs = startMs + this.#lengthMs;
-      entry.now.failed += rate * target.attempts;
-      if (entry.now.failed >= (entry.worst?.failed ?? 0)) entry.worst = entry.now;
+      const spans = this.#targets.get(name) ?? { worst: null, current: null, goodInRow: 0 };
+      this.#targets.set(name, spans);
+      spans.goodInRow = rate < failingShare ? spans.goodInRow + 1 : 0;
+      if (spans.goodInRow >= this.#goodMax) spans.current = null;
+      if (spans.goodInRow > 0) continue;
+      spans.current ??= { fromMs: startMs, untilMs: 0, failed: 0 };
+      spans.current.untilMs = startMs + this.#lengthMs;
+      spans.current.failed += rate * target.attempts;
+      if (spans.current.failed >= (spans.worst?.failed ?? 0)) spans.worst = spans.current;
     }
   }
 
   of(name: string): FailingSpan | null {
-    const { now = null, worst = null } = this.#targets.get(name) ?? {};
-    if (now !== null) return { from: formatMillis(now.fromMs), until: null };
+    const { current = null, worst = null } = this.#targets.get(name) ?? {};
+    if (current !== null) return { from: formatMillis(current.fromMs), until: null };
     if (worst === null) return null;
     return { from: formatMillis(worst.fromMs), until: formatMillis(worst.untilMs) };
   }
@@ -225,10 +243,11 @@ export class TrafficBook {
 
   /** Adds a report. */
   add(store: Pick<Store, "get">, report: AddedTraffic, nowMs: number): void {
-    for (const unit of ["m", "h"] as const) this.#at(store, unit, nowMs).add(report, nowMs);
+    for (const unit of ["m", "h"] as const)
+      this.#currentCell(store, unit, nowMs).add(report, nowMs);
   }
 
-  #at(store: Pick<Store, "get">, unit: Unit, nowMs: number): Cell {
+  #currentCell(store: Pick<Store, "get">, unit: Unit, nowMs: number): Cell {
     const start = startOf(unit, nowMs);
     const existing = this.#cells[unit].get(start);
     if (existing !== undefined) return existing;
@@ -269,7 +288,7 @@ export class TrafficBook {
     const points: TrafficPoint[] = [];
     let from = keyOf(unit, startOf(unit, fromMs));
     const before = keyOf(unit, beforeMs);
-    const take = (start: number, cell: Cell): void => {
+    const addCell = (start: number, cell: Cell): void => {
       points.push({ time: formatMillis(start), ...sums(cell) });
       total.add(toReport(cell), start);
       spans.add(start, cell);
@@ -281,14 +300,14 @@ export class TrafficBook {
         const start = startIn(String(key));
         const cell = cells.get(start) ?? cellFrom(value);
         cells.delete(start);
-        if (cell !== null) take(start, cell);
+        if (cell !== null) addCell(start, cell);
       }
       if (entries.length < cellsPerTurn) break;
       from = `${String(entries.at(-1)!.key)}\u0000`;
       await yieldToEventLoop();
     }
     for (const [start, cell] of [...cells].sort(([a], [b]) => a - b))
-      if (start >= startOf(unit, fromMs) && start < beforeMs) take(start, cell);
+      if (start >= startOf(unit, fromMs) && start < beforeMs) addCell(start, cell);
     points.sort((a, b) => (a.time < b.time ? -1 : 1));
     const targets = [...total.targets].map(([name, target]) => target.item(spans.of(name)));
     return {
@@ -318,9 +337,10 @@ function startIn(key: string): number {
 }
 
 function sums({ counts, tokens, cost }: Cell): Omit<TrafficPoint, "time"> {
-  const requests = Object.fromEntries(
-    requestKinds.map((kind, at) => [kind, counts[at]!]),
-  ) as Record<RequestKind, number>;
+  const requests = Object.fromEntries(requestKinds.map((kind, i) => [kind, counts[i]!])) as Record<
+    RequestKind,
+    number
+  >;
   return { requests, tokens, cost: Math.round(cost * 1e6) / 1e6 };
 }
 
@@ -359,17 +379,17 @@ function storedCell(store: Pick<Store, "get">, key: string): Cell | null {
 
 /** Null for what `toStored` never wrote: reports leave such a cell out. */
 function cellFrom(value: readonly unknown[]): Cell | null {
-  const [counts, tokens, cost, ...others] = value;
-  const [own] = others;
-  const targets = isSparse(own) ? others.slice(1) : others;
+  const [counts, tokens, cost, ...rest] = value;
+  const [ownUs] = rest;
+  const targets = isSparse(ownUs) ? rest.slice(1) : rest;
   if (!isCounts(counts) || !isCount(tokens) || typeof cost !== "number") return null;
   const cell = new Cell();
   addTo(cell.counts, counts);
   cell.tokens = tokens;
   cell.cost = cost;
-  if (isSparse(own)) addSparse(cell.ownUs, own);
+  if (isSparse(ownUs)) addSparse(cell.ownUs, ownUs);
   for (const target of targets) {
-    const [provider, model, attempts, failures, first, whole, ofTokens, token_ms, at, message] =
+    const [provider, model, attempts, failures, first, whole, targetTokens, token_ms, at, message] =
       Array.isArray(target) ? (target as readonly unknown[]) : [];
     const report: unknown = {
       provider,
@@ -378,7 +398,7 @@ function cellFrom(value: readonly unknown[]): Cell | null {
       failures,
       first,
       whole,
-      tokens: ofTokens,
+      tokens: targetTokens,
       token_ms,
       last_error: message,
     };
@@ -396,11 +416,11 @@ function isCounts(value: unknown): value is readonly number[] {
 }
 
 function addTo(sums: number[], counts: readonly number[]): void {
-  for (let at = 0; at < sums.length; at++) sums[at]! += counts[at] ?? 0;
+  for (let i = 0; i < sums.length; i++) sums[i]! += counts[i] ?? 0;
 }
 
 function addSparse(sums: number[], pairs: SparseCounts): void {
-  for (let at = 0; at + 1 < pairs.length; at += 2) sums[pairs[at]!]! += pairs[at + 1]!;
+  for (let i = 0; i + 1 < pairs.length; i += 2) sums[pairs[i]!]! += pairs[i + 1]!;
 }
 
 function sparse(counts: readonly number[]): SparseCounts {
@@ -409,10 +429,12 @@ function sparse(counts: readonly number[]): SparseCounts {
 
 function percentiles(counts: readonly number[]): Percentiles | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
-  return total === 0 ? null : { p50: msAt(counts, total * 0.5), p95: msAt(counts, total * 0.95) };
+  return total === 0
+    ? null
+    : { p50: valueAt(counts, total * 0.5), p95: valueAt(counts, total * 0.95) };
 }
 
-/** To within a tenth, as all percentiles are. */
+/** With two significant digits: percentiles aren't more exact. */
 function toMs(us: Percentiles | null): Percentiles | null {
   if (us === null) return null;
   const ms = (value: number): number => Number((value / 1000).toPrecision(2));
@@ -420,7 +442,7 @@ function toMs(us: Percentiles | null): Percentiles | null {
 }
 
 /** The middle of the bucket in which a rank falls, in the histogram's unit; see `SparseCounts`. */
-function msAt(counts: readonly number[], rank: number): number {
+function valueAt(counts: readonly number[], rank: number): number {
   let below = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
     below += counts[bucket]!;

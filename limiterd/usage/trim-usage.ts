@@ -17,19 +17,20 @@ interface UsageTrimmer {
   next(nowMs: number, rolledUpKey: number, isFull?: boolean): Change[];
 }
 
-/** Above every key of a table. */
-const end = "\u{10ffff}";
+/** Sorts after every key of a table. */
+const afterAllKeys = "\u{10ffff}";
 
 export function createUsageTrimmer(
   store: Store,
   days: RecordDays,
   retentionDays: number,
 ): UsageTrimmer {
-  /** The day of the last walk, and the key at which it continues; null: the walk is complete. */
+  /** The day of the last walk over all sums. */
   let walkedDay = "";
+  /** The key at which the walk continues; null: it is complete. */
   let cursor: string | null = null;
 
-  function oldSums(nowMs: number): Change[] {
+  function removalsOfSums(nowMs: number): Change[] {
     const today = dayOf(nowMs);
     if (today !== walkedDay) {
       walkedDay = today;
@@ -37,7 +38,7 @@ export function createUsageTrimmer(
     }
     if (cursor === null) return [];
     const keys = store
-      .keys("rollups", { from: cursor, before: end, limit: sumsPerTrim })
+      .keys("rollups", { from: cursor, before: afterAllKeys, limit: sumsPerTrim })
       .map(String);
     cursor = keys.length < sumsPerTrim ? null : keys.at(-1)!;
     // Removes only whole days, and keeps at least a year, because GET /v1/usage covers 365 days.
@@ -47,25 +48,25 @@ export function createUsageTrimmer(
       .map((key) => ({ table: "rollups", key, value: undefined }));
   }
 
-  function oldRecords(oldestMs: number, rolledUpKey: number, batchesMax: number): Change[] {
+  function removalsOfRecords(oldestMs: number, rolledUpKey: number, batchesMax: number): Change[] {
     const changes: Change[] = [];
-    for (const { run, from, before, complete } of days.endedBefore(oldestMs, rolledUpKey + 1)) {
+    for (const { run, from, before, isComplete } of days.endedBefore(oldestMs, rolledUpKey + 1)) {
       const limit = batchesMax - changes.length;
       if (limit <= 0) break;
       const keys = store.keys("usage", { from, before, limit });
       for (const key of keys) changes.push({ table: "usage", key, value: undefined });
       if (keys.length === limit) break;
-      if (complete) changes.push(days.forget(run));
+      if (isComplete) changes.push(days.forget(run));
     }
     return changes;
   }
 
   return {
     next(nowMs, rolledUpKey, isFull = false) {
-      const old = isFull
-        ? oldRecords(Number.POSITIVE_INFINITY, rolledUpKey, batchesPerTrimWhenFull)
-        : oldRecords(nowMs - retentionDays * dayMs, rolledUpKey, batchesPerTrim);
-      return [...old, ...oldSums(nowMs)];
+      const records = isFull
+        ? removalsOfRecords(Number.POSITIVE_INFINITY, rolledUpKey, batchesPerTrimWhenFull)
+        : removalsOfRecords(nowMs - retentionDays * dayMs, rolledUpKey, batchesPerTrim);
+      return [...records, ...removalsOfSums(nowMs)];
     },
   };
 }

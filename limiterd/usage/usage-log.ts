@@ -18,7 +18,7 @@ interface UnwrittenRecords {
   readonly records: readonly UsageRecord[];
 }
 
-/** How far an earlier start got, as `restoreUsage` finds it. */
+/** What `restoreUsage` found in the store, and did. */
 interface UsageProgress {
   readonly lastKey: number;
   readonly rolledUpKey: number;
@@ -35,7 +35,7 @@ export class UsageLog implements Contributor {
   readonly rollups: Rollups;
   readonly days: RecordDays;
   /** The other hosts that usage is shared with; null without a cluster. */
-  others: OtherHostsUsage | null = null;
+  otherHosts: OtherHostsUsage | null = null;
   /** The stored sums include every record up to this key, so no start needs these records. */
   rolledUpKey: number;
   #lastKey: number;
@@ -45,7 +45,7 @@ export class UsageLog implements Contributor {
   #latestMs = 0;
   /** The number of records since all sums were last written. */
   #recordsSinceFlush: number;
-  #flushDue = (): void => {};
+  #runFlush = (): void => {};
   readonly #closed: ClosedBatch[] = [];
 
   constructor(rollups: Rollups, { lastKey, rolledUpKey, replayed, days }: UsageProgress) {
@@ -75,8 +75,8 @@ export class UsageLog implements Contributor {
     this.#open.push(record);
     this.rollups.add(record);
     this.#recordsSinceFlush++;
-    if (this.#recordsSinceFlush >= rollupRecordsMax || this.rollups.dirty >= rollupsDirtyMax)
-      this.#flushDue();
+    if (this.#recordsSinceFlush >= rollupRecordsMax || this.rollups.dirtyCount >= rollupsDirtyMax)
+      this.#runFlush();
   }
 
   changes(lsn: number): Change[] {
@@ -105,7 +105,7 @@ export class UsageLog implements Contributor {
 
   /** Calls `run` when there is much to write, and for each further record until `takeDirty`. */
   onFlushDue(run: () => void): void {
-    this.#flushDue = run;
+    this.#runFlush = run;
   }
 }
 

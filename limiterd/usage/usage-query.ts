@@ -1,8 +1,16 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
 import { exportedRecordsMax, hourlyDaysMax, usageDaysMax } from "../../shared/bounds.js";
-import { asQuery, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
+import {
+  asQuery,
+  bad,
+  type Checked,
+  good,
+  isAbsent,
+  isCount,
+  isObject,
+  show,
+} from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
-import { type Failure, invalid } from "../../shared/error-code.js";
 import { dayMs, dayOf, parseDay } from "../../shared/time.js";
 import {
   type Grouping,
@@ -49,7 +57,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** `{user_path, start_date, end_date}`: days in UTC, both included, at most 365. */
 export function parseUsageWindow(body: unknown): Checked<UsageWindow> {
-  if (!isObject(body)) return wrong("the body must be an object", "body");
+  if (!isObject(body)) return bad("the body must be an object", "body");
   const path = parsePath(body);
   if (!path.ok) return path;
   const start = parseDate(body, "start_date");
@@ -58,18 +66,15 @@ export function parseUsageWindow(body: unknown): Checked<UsageWindow> {
   if (!end.ok) return end;
   const days = (end.value - start.value) / dayMs + 1;
   if (days < 1 || days > usageDaysMax)
-    return wrong(
+    return bad(
       `start_date and end_date must span 1 to ${usageDaysMax} days, not ${days}`,
       "start_date",
     );
-  return {
-    ok: true,
-    value: {
-      userPath: path.value,
-      fromDay: String(body["start_date"]),
-      toDay: String(body["end_date"]),
-    },
-  };
+  return good({
+    userPath: path.value,
+    fromDay: String(body["start_date"]),
+    toDay: String(body["end_date"]),
+  });
 }
 
 /**
@@ -85,15 +90,15 @@ export function parseSummaryWindow(body: unknown, nowMs: number): Checked<UsageW
   if (!moments.ok) return moments;
   const { fromMs } = moments.value;
   const beforeMs = moments.value.beforeMs ?? nowMs + 1;
-  if (fromMs === null) return wrong("start is required beside end", "start");
-  if (fromMs >= beforeMs) return wrong("start must not be in the future", "start");
+  if (fromMs === null) return bad("start is required beside end", "start");
+  if (fromMs >= beforeMs) return bad("start must not be in the future", "start");
   if (beforeMs - fromMs > hourlyDaysMax * dayMs)
-    return wrong(
+    return bad(
       `start and end must be at most ${hourlyDaysMax} days apart: a longer range has start_date and end_date`,
       "start",
     );
   const days = { fromDay: dayOf(fromMs), toDay: dayOf(beforeMs - 1) };
-  return { ok: true, value: { userPath: path.value, ...days, span: { fromMs, beforeMs } } };
+  return good({ userPath: path.value, ...days, span: { fromMs, beforeMs } });
 }
 
 /** `by` of a summary; null: no groups. */
@@ -101,8 +106,8 @@ export function parseGrouping(body: unknown): Checked<Grouping | null> {
   const by = isObject(body) ? (body["by"] ?? null) : null;
   const grouping = groupings.find((grouping) => grouping === by);
   if (by !== null && grouping === undefined)
-    return wrong(`by must be one of ${groupings.join(", ")}, not ${show(by)}`, "by");
-  return { ok: true, value: grouping ?? null };
+    return bad(`by must be one of ${groupings.join(", ")}, not ${show(by)}`, "by");
+  return good(grouping ?? null);
 }
 
 /** How a summary is split. */
@@ -123,11 +128,11 @@ export function parseSplit(
   const step = isObject(body) ? (body["step"] ?? null) : null;
   const usageStep = usageSteps.find((name) => name === step) ?? null;
   if (step !== null && usageStep === null)
-    return wrong(`step must be one of ${usageSteps.join(", ")}, not ${show(step)}`, "step");
+    return bad(`step must be one of ${usageSteps.join(", ")}, not ${show(step)}`, "step");
   const days = (parseDay(toDay)! - parseDay(fromDay)!) / dayMs + 1;
   if (usageStep === "hour" && span === undefined && days > hourlyDaysMax)
-    return wrong(`step=hour needs at most ${hourlyDaysMax} days, not ${days}`, "step");
-  return { ok: true, value: { by: by.value, step: usageStep } };
+    return bad(`step=hour needs at most ${hourlyDaysMax} days, not ${days}`, "step");
+  return good({ by: by.value, step: usageStep });
 }
 
 const exportFields = ["after", "limit", "user_path", "start_date", "end_date", "start", "end"];
@@ -142,10 +147,7 @@ export function parseExportPage(body: unknown): Checked<ExportPage> {
   if (!path.ok) return path;
   const moments = parseMoments(fields.value);
   if (!moments.ok) return moments;
-  return {
-    ok: true,
-    value: { ...page.value, ...moments.value, userPath: path.value },
-  };
+  return good({ ...page.value, ...moments.value, userPath: path.value });
 }
 
 /** `{after?, limit?}` of a page of records, which has at most `max`. */
@@ -156,13 +158,10 @@ export function parseRecordsPage(
   const { after = null, limit = max } = body;
   const place = readPlace(after);
   if (after !== null && place === null)
-    return wrong("after must be the next of the previous page", "after");
+    return bad("after must be the next of the previous page", "after");
   if (!isCount(limit, 1) || limit > max)
-    return wrong(`limit must be an integer from 1 to ${max}, not ${show(limit)}`, "limit");
-  return {
-    ok: true,
-    value: { after: place, limit },
-  };
+    return bad(`limit must be an integer from 1 to ${max}, not ${show(limit)}`, "limit");
+  return good({ after: place, limit });
 }
 
 /** The id of a record or a cursor, `key.index`; null for anything else. */
@@ -179,27 +178,24 @@ export function parseMoments(body: Fields): Checked<Moments> {
   const end = isAbsent(body["end_date"]) ? null : parseDate(body, "end_date");
   if (end !== null && !end.ok) return end;
   if (start !== null && end !== null && start.value > end.value)
-    return wrong("start_date must not be after end_date", "start_date");
-  return {
-    ok: true,
-    value: {
-      fromMs: start?.value ?? null,
-      beforeMs: end === null ? null : end.value + dayMs,
-    },
-  };
+    return bad("start_date must not be after end_date", "start_date");
+  return good({
+    fromMs: start?.value ?? null,
+    beforeMs: end === null ? null : end.value + dayMs,
+  });
 }
 
 function parseSpan(body: Fields): Checked<Moments> {
   if (!isAbsent(body["start_date"]) || !isAbsent(body["end_date"]))
-    return wrong("start and end can't be combined with start_date and end_date", "start");
+    return bad("start and end can't be combined with start_date and end_date", "start");
   const from = parseMoment(body["start"], "start");
   if (!from.ok) return from;
   const before = parseMoment(body["end"], "end");
   if (!before.ok) return before;
   const value = { fromMs: from.value, beforeMs: before.value };
   if (value.fromMs !== null && value.beforeMs !== null && value.fromMs >= value.beforeMs)
-    return wrong("start must be before end", "start");
-  return { ok: true, value };
+    return bad("start must be before end", "start");
+  return good(value);
 }
 
 function parsePath(body: Fields): Checked<string> {
@@ -210,10 +206,6 @@ function parseDate(body: Fields, name: string): Checked<number> {
   const raw = body[name];
   const ms = typeof raw === "string" ? parseDay(raw) : null;
   return ms === null
-    ? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
-    : { ok: true, value: ms };
-}
-
-function wrong(message: string, param: string): { readonly ok: false; readonly failure: Failure } {
-  return { ok: false, failure: invalid(message, param) };
+    ? bad(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
+    : good(ms);
 }

@@ -145,17 +145,17 @@ export async function readRecords(
   each: (record: UsageRecord) => void,
 ): Promise<void> {
   const unstoredKeys = new Set<number>();
-  const hand = (record: UsageRecord): void => {
+  const passOn = (record: UsageRecord): void => {
     if (record.atMs >= fromMs) each(record);
   };
   for (const { key, records } of usage.unwritten()) {
     if (key > lastKey) break;
     unstoredKeys.add(key);
-    for (const record of records) hand(record);
+    for (const record of records) passOn(record);
   }
   const moments = { fromMs, beforeMs: null };
   for (const { key, records } of batchesIn(store, usage.days.keysOf(moments, lastKey + 1))) {
-    if (!unstoredKeys.has(key)) for (const record of records) hand(record);
+    if (!unstoredKeys.has(key)) for (const record of records) passOn(record);
     await yieldToEventLoop();
   }
 }
@@ -176,7 +176,7 @@ export function* newestBatches(
   for (const batch of batches.toReversed()) if (batch.key <= from) yield batch;
   for (const range of ranges)
     for (let { before } = range; ; ) {
-      const keys = store.lastKeys("usage", { from: range.from, before, limit: keysPerLook });
+      const keys = store.lastKeys("usage", { from: range.from, before, limit: keysPerQuery });
       if (keys.length === 0) break;
       for (const key of keys.map(Number)) {
         const value = store.get("usage", key);
@@ -187,7 +187,7 @@ export function* newestBatches(
     }
 }
 
-const keysPerLook = 64;
+const keysPerQuery = 64;
 
 function storedRecords(store: Store, key: number, value: readonly unknown[]): UsageRecord[] {
   return recordsFromStored(value) ?? throwMalformed(store, "usage", key);

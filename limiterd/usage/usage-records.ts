@@ -18,18 +18,18 @@ import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
 /**
- * A written record never changes, except that repricing notes on it what it costs now; the
- * difference has a record of its own, so that sums of records are right. A record refers to its
- * managed key only by id. One that cancels an estimate has negative tokens and costs.
+ * A written record never changes, except that repricing notes its new costs on it; the difference
+ * has a record of its own, so that sums of records are right. A record refers to its managed key
+ * only by id. A record that cancels an estimate has negative tokens and costs.
  */
 export interface UsageRecord extends Omit<Execution, "responseId" | "batchTokens"> {
   /** When the response ended. */
   readonly atMs: number;
   readonly userPath: string;
   readonly estimated: boolean;
-  /** On a record that was repriced. */
+  /** Only on a record that was repriced. */
   readonly repriced?: RepricedCosts;
-  /** On a record of a difference, which has no tokens. */
+  /** Only on the record of a difference, which has no tokens. */
   readonly corrects?: Correction;
 }
 
@@ -146,7 +146,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.toolCalls === undefined ? none : callsToFlat(r.toolCalls),
       r.cutBy ?? "",
     ];
-    while (stored.length > fixedFields && isNothing(stored[stored.length - 1])) stored.pop();
+    while (stored.length > fixedFields && isOmitted(stored[stored.length - 1])) stored.pop();
     value.push(stored);
   }
   return value;
@@ -159,7 +159,7 @@ const none: readonly unknown[] = [];
 const fixedFields = 22;
 const storedFields = 35;
 
-function isNothing(value: unknown): boolean {
+function isOmitted(value: unknown): boolean {
   return value === "" || value === null || (Array.isArray(value) && value.length === 0);
 }
 

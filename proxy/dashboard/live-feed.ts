@@ -19,7 +19,7 @@ export interface Watcher {
   /** The watched pages. */
   readonly lists: readonly ListWatch[];
   /** Whether it has read all earlier events. */
-  readonly ready: boolean;
+  readonly isReady: boolean;
   /** Whether it may still watch; null if that is unknown at the moment. */
   mayWatch(): Promise<boolean | null>;
   write(events: Buffer): void;
@@ -56,12 +56,13 @@ export class LiveFeed {
   readonly #ports: FeedPorts;
   readonly #watching = new Set<Watching>();
   readonly #pages = new LivePages();
-  #ticking = false;
-  #closed = false;
+  #isTicking = false;
+  #isClosed = false;
   #ticks = 0;
   /** The status of the last tick; null if there was none, or the daemon was away. */
   #status: DaemonStatus | null = null;
-  #lost = false;
+  /** Whether watchers were told that the daemon doesn't answer. */
+  #isLost = false;
 
   constructor(ports: FeedPorts) {
     this.#ports = ports;
@@ -71,20 +72,22 @@ export class LiveFeed {
     return this.#watching.size;
   }
 
-  /** Whether a further watcher must be refused. Roles for subtrees share half of the places. */
+  /**
+   * Whether a further watcher must be refused. Roles for subtrees get at most half of the places.
+   */
   isFullFor(within: string): boolean {
-    if (this.#closed || this.#watching.size >= watchersMax) return true;
+    if (this.#isClosed || this.#watching.size >= watchersMax) return true;
     if (within === "/") return false;
-    const ofSubtrees = [...this.#watching].filter(({ watcher }) => watcher.within !== "/");
-    return ofSubtrees.length >= watchersMax / 2;
+    const subtreeWatchers = [...this.#watching].filter(({ watcher }) => watcher.within !== "/");
+    return subtreeWatchers.length >= watchersMax / 2;
   }
 
   /** Returns a function that ends the watch. */
   watch(watcher: Watcher): () => void {
     const watching = { watcher, sent: new Set<string>(), writtenMonoMs: this.#ports.monoMs() };
     this.#watching.add(watching);
-    if (!this.#ticking) {
-      this.#ticking = true;
+    if (!this.#isTicking) {
+      this.#isTicking = true;
       void this.#tick();
     }
     return () => void this.#watching.delete(watching);
@@ -92,7 +95,7 @@ export class LiveFeed {
 
   /** Ends all streams; browsers reconnect to another proxy. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const { watcher } of this.#watching) watcher.end();
     this.#watching.clear();
   }
@@ -117,15 +120,15 @@ export class LiveFeed {
     else this.#sendLost(status.failure.message);
   }
 
-  /** The last watcher has left. */
+  /** Forgets everything when the last watcher has left. */
   #reset(): void {
-    this.#ticking = false;
+    this.#isTicking = false;
     this.#status = null;
-    this.#lost = false;
+    this.#isLost = false;
     this.#pages.keep(new Set());
   }
 
-  /** Runs first: stops sending after sign-out. */
+  /** Ends the streams of watchers that have signed out. */
   async #endSessions(): Promise<void> {
     const checks = [...this.#watching].map(async (watching) => {
       if ((await watching.watcher.mayWatch()) !== false || !this.#watching.has(watching)) return;
@@ -138,8 +141,8 @@ export class LiveFeed {
 
   async #sendStatus(status: DaemonStatus): Promise<void> {
     const server_time = new Date(this.#ports.nowMs()).toISOString();
-    const back = this.#lost ? encodeEvent("back", {}) : "";
-    this.#lost = false;
+    const back = this.#isLost ? encodeEvent("back", {}) : "";
+    this.#isLost = false;
     const id = String(++this.#ticks);
     const tick = (status: LiveEvents["tick"]["status"]): string =>
       back + encodeJsonEvent("tick", JSON.stringify({ server_time, status: status }), id);
@@ -174,10 +177,10 @@ export class LiveFeed {
       if (!subtreePage.ok) return;
       const sentNames = new Set(refusals.map(nameOfRefusal));
       // That page goes further back: it has refusals that were reported before.
-      const news = (subtreePage.body as RefusalPage).refusals.filter((refusal) =>
+      const newRefusals = (subtreePage.body as RefusalPage).refusals.filter((refusal) =>
         sentNames.has(nameOfRefusal(refusal)),
       );
-      this.#writeAll(oldestFirst(news), (within) => within === subtree);
+      this.#writeAll(oldestFirst(newRefusals), (within) => within === subtree);
     }
   }
 
@@ -203,24 +206,24 @@ export class LiveFeed {
       const { watcher, sent } = watching;
       if (!watcher.lists.some((list) => list.key === key)) continue;
       const data = sent.has(key) ? changed : whole();
-      if (watcher.ready) sent.add(key);
+      if (watcher.isReady) sent.add(key);
       else sent.clear();
-      if (watcher.ready && data !== null)
+      if (watcher.isReady && data !== null)
         this.#write(watching, Buffer.from(encodeJsonEvent(list, data)));
     }
   }
 
   #sendLost(message: string): void {
     this.#status = null;
-    if (this.#lost) return;
-    this.#lost = true;
+    if (this.#isLost) return;
+    this.#isLost = true;
     this.#writeAll(encodeEvent("lost", { message }));
   }
 
   #keepAlive(): void {
     const nowMonoMs = this.#ports.monoMs();
     for (const watching of this.#watching)
-      if (watching.watcher.ready && nowMonoMs - watching.writtenMonoMs >= keepAliveMs)
+      if (watching.watcher.isReady && nowMonoMs - watching.writtenMonoMs >= keepAliveMs)
         this.#write(watching, Buffer.from(": keep-alive\n\n"));
   }
 
@@ -233,7 +236,7 @@ export class LiveFeed {
     const bytes = Buffer.from(text);
     for (const watching of this.#watching) {
       if (!isFor(watching.watcher.within)) continue;
-      if (watching.watcher.ready) this.#write(watching, bytes);
+      if (watching.watcher.isReady) this.#write(watching, bytes);
       else watching.sent.clear();
     }
   }

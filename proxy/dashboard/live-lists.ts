@@ -1,4 +1,4 @@
-/** The watched pages of rules and budgets, and the changes since the last look. */
+/** The watched pages of rules and budgets, and their changes since they were last requested. */
 import type { BudgetItem } from "../../shared/api/budget-item.js";
 import type { ListPage } from "../../shared/api/list-page.js";
 import type { LiveLists } from "../../shared/api/live-event.js";
@@ -82,20 +82,21 @@ interface ItemText {
 type Page = ReadonlyMap<string, ItemText>;
 
 /** The pause after a page, as a multiple of the time that the daemon took for it. */
-const restFactor = 50;
+const pauseFactor = 50;
 
 export class LivePages {
-  /** The pages as of the last look, by watch key. */
+  /** The pages as they were last received, by watch key. */
   readonly #pages = new Map<string, Page>();
   /** When each page may be requested again. */
-  readonly #restsUntilMs = new Map<string, number>();
+  readonly #pausedUntilMs = new Map<string, number>();
   /** The number of turns given so far. */
   #turn = 0;
 
   /** Drops the pages that have no watchers. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of this.#pages.keys()) if (!keys.has(key)) this.#pages.delete(key);
-    for (const key of this.#restsUntilMs.keys()) if (!keys.has(key)) this.#restsUntilMs.delete(key);
+    for (const key of this.#pausedUntilMs.keys())
+      if (!keys.has(key)) this.#pausedUntilMs.delete(key);
   }
 
   /** The watches to serve next, in rotation. */
@@ -104,7 +105,7 @@ export class LivePages {
     const first = this.#turn;
     this.#turn = watches.length === 0 ? 0 : (first + count) % watches.length;
     return Array.from({ length: count }, (_, i) => watches[(first + i) % watches.length]!).filter(
-      ({ key }) => nowMonoMs >= (this.#restsUntilMs.get(key) ?? 0),
+      ({ key }) => nowMonoMs >= (this.#pausedUntilMs.get(key) ?? 0),
     );
   }
 
@@ -118,7 +119,7 @@ export class LivePages {
     const page = new Map(items.map((item) => [nameOf(item), itemText(item)] as const));
     const before = this.#pages.get(key);
     this.#pages.set(key, page);
-    this.#restsUntilMs.set(key, took.endedMonoMs + restFactor * took.ms);
+    this.#pausedUntilMs.set(key, took.endedMonoMs + pauseFactor * took.ms);
     const dataOf = (isWhole: boolean, texts: readonly ItemText[]): string => {
       const head = JSON.stringify({ whole: isWhole, server_time, next });
       return `${head.slice(0, -1)},"${field}":[${texts.map(({ text }) => text).join(",")}]}`;
@@ -144,7 +145,7 @@ function nameOf(item: RuleItem | BudgetItem): string {
   return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }
 
-/** Leaves the fields that change as time passes out of the comparison. */
+/** The comparison ignores the fields that change as time passes. */
 function itemText(item: RuleItem | BudgetItem): ItemText {
   return {
     text: JSON.stringify(item),
@@ -156,7 +157,7 @@ function itemText(item: RuleItem | BudgetItem): ItemText {
   };
 }
 
-function hasSameNames(one: Page, other: Page): boolean {
-  const names = [...other.keys()];
-  return one.size === other.size && [...one.keys()].every((name, i) => name === names[i]);
+function hasSameNames(before: Page, after: Page): boolean {
+  const names = [...after.keys()];
+  return before.size === after.size && [...before.keys()].every((name, i) => name === names[i]);
 }

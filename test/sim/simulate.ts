@@ -257,7 +257,9 @@ class Simulation {
       const { client, process } = random.pick(this.#proxies);
       this.#world.after(0, process, () => {
         const { op, body } = someOperation(random, {
-          ...{ bare: this.#bare, hours: this.#hours, rules: this.#rules },
+          bare: this.#bare,
+          hours: this.#hours,
+          rules: this.#rules,
         });
         void client.call(op, body);
       });

@@ -138,7 +138,7 @@ export const ledgers: readonly RuleDefinition[] = [
   ledger("model", "gpt-4o", 0, false),
   {
     ...ledger("user_path", "/b", 0, true),
-    ...{ measureCaps: { input_tokens: 2 ** 50, output_tokens: 2 ** 50, cost: 9000 } },
+    measureCaps: { input_tokens: 2 ** 50, output_tokens: 2 ** 50, cost: 9000 },
     tokenWeights: tokenWeightings[0]!,
   },
   { ...ledger("user_path", "/", 1, false), models: "tool:*", measureCaps: { tool_calls: 2 ** 50 } },
@@ -160,7 +160,9 @@ function someKey(random: Random, hours: readonly string[]): RuleKey {
   const scope = random.pick(["user_path", "user_path", "user_path", "provider", "model"] as const);
   const isForModels = scope === "user_path" && random.chance(0.4);
   return {
-    ...{ scope, subject: random.pick(subjects[scope]), periodSeconds: random.pick(periods) },
+    scope,
+    subject: random.pick(subjects[scope]),
+    periodSeconds: random.pick(periods),
     ...(isForModels ? { models: random.pick(random.chance(0.4) ? toolSets : modelSets) } : {}),
     ...(random.chance(0.2) ? { when: random.pick(hours) } : {}),
   };
@@ -247,7 +249,9 @@ function tightened({ maxRequests, maxTokens, ...key }: RuleDefinition): RuleDefi
 /** The key of a rule as bodies have it. */
 function keyBody({ scope, subject, periodSeconds, models, when, mode }: RuleDefinition) {
   return {
-    ...{ scope, subject, limit_key: { period_seconds: periodSeconds } },
+    scope,
+    subject,
+    limit_key: { period_seconds: periodSeconds },
     ...(models === undefined ? {} : { models: models.split(" ") }),
     ...(when === undefined ? {} : { when: bodyOfHours(when) }),
     ...(mode === undefined ? {} : { mode }),

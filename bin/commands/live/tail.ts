@@ -95,9 +95,9 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
   });
   return {
     records: records.items as readonly RecordItem[],
-    moreRecords: records.more,
+    hasMoreRecords: records.more,
     refusals: refusals.items as readonly RefusalItem[],
-    moreRefusals: refusals.more,
+    hasMoreRefusals: refusals.more,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Writes followed records as lines, to a file or to standard output. The cursor's file has the
- * length of the output file's complete part; what a crash or a full disk left after it is
- * truncated, so that each record is in the file once.
+ * Writes followed records as lines, to a file or to standard output. The cursor's file notes the
+ * length of the complete part of the output file. If a crash or a full disk has left more, the rest
+ * is truncated, so that each record is in the file once.
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { type CursorFile, fileFailure } from "../follow/cursor-file.js";
@@ -60,7 +60,7 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
       const stats = await stat(path).catch(() => null);
       if (stats?.ino !== inode || stats.size < bytes) {
         await withErrors(begin);
-        // Before anything is written to the new file: what a crash leaves in it is truncated.
+        // Noted first, so that a start after a crash truncates what was written to the new file.
         await keep(batch.after);
       }
       await withErrors(async () => {
@@ -83,7 +83,7 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
   };
 }
 
-/** `write` resolves once the text has been written. Null: no cursor is kept. */
+/** `write` resolves once the text has been written. `cursor`: null if none is kept. */
 export function outputSink(
   write: (text: string) => Promise<void>,
   cursor: CursorFile | null,

@@ -7,22 +7,25 @@ interface HostDifferences {
   readonly failureMode: boolean;
 }
 
-export function differencesOf(host: HostFacts, own: HostFacts): HostDifferences {
+export function differencesOf(host: HostFacts, thisHost: HostFacts): HostDifferences {
   return {
-    configuration: host.configuration !== own.configuration,
-    failureMode: host.failureMode !== null && host.failureMode !== own.failureMode,
+    configuration: host.configuration !== thisHost.configuration,
+    failureMode: host.failureMode !== null && host.failureMode !== thisHost.failureMode,
   };
 }
 
 /** A line for each live host that differs: name, id, and what differs. */
-export function differingHosts(hosts: readonly KnownHost[], own: HostFacts): readonly string[] {
+export function differingHosts(
+  hosts: readonly KnownHost[],
+  thisHost: HostFacts,
+): readonly string[] {
   return hosts.flatMap((host) => {
-    const { configuration, failureMode } = differencesOf(host, own);
+    const { configuration, failureMode } = differencesOf(host, thisHost);
     if (host.silentMs >= hostAliveMs || !(configuration || failureMode)) return [];
     const differences = [
       ...(configuration ? ["its configuration declares other rules or budgets"] : []),
       ...(failureMode
-        ? [`its cluster.failure_mode is ${host.failureMode}, not ${own.failureMode}`]
+        ? [`its cluster.failure_mode is ${host.failureMode}, not ${thisHost.failureMode}`]
         : []),
     ];
     return [`${host.name} (${host.id}): ${differences.join(", ")}`];

@@ -75,7 +75,7 @@ function shareUsage(
   const { engine, host, machine: name, usageRetentionDays: retentionDays, monoMs } = ports;
   const keepMs = sharedDays(retentionDays) * dayMs;
   const board = createUsageBoard(engine.commands, { ...ports, keepMs });
-  usage.others = new OtherUsage({ board, host, name, monoMs, onUnreadable });
+  usage.otherHosts = new OtherUsage({ board, host, name, monoMs, onUnreadable });
   return new UsagePublisher({
     ...ports,
     board,

@@ -1,7 +1,7 @@
 /**
- * Publishes this host's sums of usage: each second the changed ones; after the engine has lost
- * data, all of them; after a start, those that may not have been published before it. It works in
- * slices, so that the daemon does its other work between two of them.
+ * Publishes this host's sums of usage: the changed ones each second, all of them after the engine
+ * has lost data, and after a start those that may be unpublished. It works in slices, so that the
+ * daemon does its other work between two of them.
  */
 import { rollupDaysMin } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
@@ -20,8 +20,8 @@ const keysPerSlice = 500;
 /** How many days a walk goes back: a late record counts for a day up to a week ago. */
 const lateDays = 8;
 const markPrefix = "published ";
-/** Above every key of a table. */
-const end = "\u{10ffff}";
+/** Sorts after every key of a table. */
+const afterAllKeys = "\u{10ffff}";
 
 /** How long sums are published and kept after their day, in days. */
 export function sharedDays(retentionDays: number): number {
@@ -49,7 +49,8 @@ export class UsagePublisher {
   readonly #ports: PublisherPorts;
   #changed = new Set<string>();
   /** Whether more sums changed than `#changed` may hold. */
-  #overflown = false;
+  #hasOverflowed = false;
+  /** The walk over stored sums that is going on; null: none. */
   #walk: { from: string; readonly sinceDay: string } | null = null;
   #epoch = "";
   /** The day up to which everything is published, as noted in the store. */
@@ -63,7 +64,7 @@ export class UsagePublisher {
 
   #noteChanged(key: string): void {
     if (this.#changed.size < changedSumsMax) this.#changed.add(key);
-    else this.#overflown = true;
+    else this.#hasOverflowed = true;
   }
 
   /**
@@ -80,7 +81,7 @@ export class UsagePublisher {
   }
 
   get isComplete(): boolean {
-    return this.#walk === null && !this.#overflown;
+    return this.#walk === null && !this.#hasOverflowed;
   }
 
   /** Call each second. Resolves with false if the engine hasn't taken everything. */
@@ -99,11 +100,11 @@ export class UsagePublisher {
       const today = dayOf(nowMs());
       this.#changed = new Set();
       await this.#publishKeys(changed);
-      if (this.#overflown) {
-        this.#overflown = false;
+      if (this.#hasOverflowed) {
+        this.#hasOverflowed = false;
         this.#walkSince(this.#markedDay === "" ? null : this.#markedDay);
       }
-      await this.#walkOn();
+      await this.#continueWalk();
       const complete = this.isComplete;
       await board.announce({ name, asOfMs, complete });
       if (complete && today !== this.#markedDay) this.#mark(today);
@@ -160,16 +161,16 @@ export class UsagePublisher {
   #walkSince(day: string | null): void {
     const sinceDay = day === null ? "" : dayOf(Math.max(0, Date.parse(day) - lateDays * dayMs));
     this.#walk = { from: "", sinceDay };
-    // A walk reads the store, which doesn't have these yet.
+    // The walk reads the store, which doesn't have these sums yet.
     for (const key of this.#ports.rollups.unstoredKeys()) this.#noteChanged(key);
   }
 
-  async #walkOn(): Promise<void> {
+  async #continueWalk(): Promise<void> {
     const walk = this.#walk;
     if (walk === null) return;
     for (let looked = 0; looked < publishedPerTick; looked += keysPerSlice) {
       const keys = this.#ports.store
-        .keys("rollups", { from: walk.from, before: end, limit: keysPerSlice })
+        .keys("rollups", { from: walk.from, before: afterAllKeys, limit: keysPerSlice })
         .map(String);
       const since = keys.filter((key) => (sumPlaceOf(key)?.day ?? "") >= walk.sinceDay);
       await this.#publishKeys(new Set(since));
@@ -178,7 +179,7 @@ export class UsagePublisher {
         return;
       }
       walk.from = `${keys.at(-1)!}\u0000`;
-      // Publishing awaits the engine; without it, yield here.
+      // Publishing awaits the engine and so yields. If nothing was published, yield here.
       if (since.length === 0) await this.#ports.yieldToEventLoop();
     }
   }
@@ -188,7 +189,7 @@ export class UsagePublisher {
     const { store, write } = this.#ports;
     const old = store.keys("marks", {
       from: markPrefix,
-      before: `${markPrefix}${end}`,
+      before: `${markPrefix}${afterAllKeys}`,
       limit: 100,
     });
     this.#markedDay = day;

@@ -1,13 +1,18 @@
 /**
- * Reads the usage that the other hosts have published, for reports: in slices, as exact sums, with
- * the age of each host's part. If the engine is away, a report covers only this host.
+ * Reads the usage that the other hosts have published, for reports: exact sums, in slices, with the
+ * age of each host's part. If the engine is away, a report covers only this host.
  */
 import type { ReportHost, ReportHosts } from "../../../shared/api/usage-report.js";
 import { greatest } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/time.js";
 import { otherUsageMs } from "../../bounds.js";
 import { isAtOrBelow, totalPrefix } from "../../usage/rollup-keys.js";
-import type { EachSum, OtherHostsUsage, OthersSums, SumsQuestion } from "../../usage/rollups.js";
+import type {
+  EachSum,
+  OtherHostsSums,
+  OtherHostsUsage,
+  SumsQuestion,
+} from "../../usage/rollups.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedHost, UsageBoard } from "./usage-board.js";
 import { keyOf, pieceOf, rollupFromText, sumPlaceOf } from "./usage-pieces.js";
@@ -51,8 +56,8 @@ export class OtherUsage implements OtherHostsUsage {
     this.#ports = ports;
   }
 
-  async withOthers<T>(
-    report: (others: OthersSums | null) => Promise<T>,
+  async withOtherHosts<T>(
+    report: (otherHosts: OtherHostsSums | null) => Promise<T>,
   ): Promise<{ readonly answer: T; readonly hosts: ReportHosts }> {
     const { board, host, name, monoMs } = this.#ports;
     try {
@@ -134,8 +139,8 @@ export class OtherUsage implements OtherHostsUsage {
       checkDeadline();
       const batch = days.slice(i, i + fieldsPerTurn);
       const texts = await this.#ports.board.fields(host, place, batch);
-      texts.forEach((text, at) => {
-        if (text !== null) this.#take(host, { ...place, day: batch[at]! }, text, each);
+      texts.forEach((text, index) => {
+        if (text !== null) this.#passOn(host, { ...place, day: batch[index]! }, text, each);
       });
     }
   }
@@ -146,33 +151,34 @@ export class OtherUsage implements OtherHostsUsage {
     { wanted, each, checkDeadline }: Reading & { readonly wanted: WantedPieces },
   ): Promise<void> {
     const { board } = this.#ports;
-    const take = async (pieces: readonly { day: string; piece: string }[]): Promise<void> => {
+    const readBatch = async (pieces: readonly { day: string; piece: string }[]): Promise<void> => {
       checkDeadline();
       const texts = await Promise.all(
         pieces.map(({ day, piece }) => board.piece(host, day, piece)),
       );
       pieces.forEach(({ day, piece }, i) => {
         for (const [field, text] of texts[i]!)
-          if (wanted.isWanted(field)) this.#take(host, { day, piece, field }, text, each);
+          if (wanted.isWanted(field)) this.#passOn(host, { day, piece, field }, text, each);
       });
     };
-    let waiting: { day: string; piece: string }[] = [];
+    let batch: { day: string; piece: string }[] = [];
     for (const day of days) {
       const pieces =
         wanted.piece === null
           ? (await board.pieces(host, day)).filter((piece) => piece.startsWith(wanted.kind))
           : [wanted.piece];
       for (const piece of pieces) {
-        waiting.push({ day, piece });
-        if (waiting.length < piecesPerTurn) continue;
-        await take(waiting);
-        waiting = [];
+        batch.push({ day, piece });
+        if (batch.length < piecesPerTurn) continue;
+        await readBatch(batch);
+        batch = [];
       }
     }
-    await take(waiting);
+    await readBatch(batch);
   }
 
-  #take(host: string, place: Parameters<typeof keyOf>[0], text: string, each: EachSum): void {
+  /** Passes a published sum to `each`. Reports a damaged one. */
+  #passOn(host: string, place: Parameters<typeof keyOf>[0], text: string, each: EachSum): void {
     const sum = rollupFromText(text);
     if (sum !== null) return each(keyOf(place), sum);
     const flaw = `a sum of ${place.day} that the host ${host} has published is damaged`;
@@ -209,7 +215,7 @@ function wantedBy({ kind, userPath }: SumsQuestion): WantedPieces {
   };
 }
 
-/** The days of a question, up to a day after the host last published: it has nothing later. */
+/** The days of a question until a day after the host last published: later it has nothing. */
 function daysOf({ fromDay, toDay }: SumsQuestion, { asOfMs }: PublishedHost): string[] {
   const days: string[] = [];
   const lastMs = Math.min(parseDay(toDay)!, asOfMs + dayMs);

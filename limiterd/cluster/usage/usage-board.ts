@@ -18,7 +18,7 @@ export interface PublishedHost {
   readonly host: string;
   /** The name of its machine. */
   readonly name: string;
-  /** Everything that it had recorded by then is published. */
+  /** The time up to which it has published all of its records. */
   readonly asOfMs: number;
   /** False while it publishes everything again: parts of earlier days are missing. */
   readonly complete: boolean;
@@ -59,8 +59,8 @@ interface BoardOptions {
   nowMs(): number;
 }
 
-/** Maximum number of pieces in `keptHosts`: about 2 MB. */
-const keptMax = 10_000;
+/** Maximum number of pieces in `indexedPieces`: about 2 MB. */
+const indexedPiecesMax = 10_000;
 
 export function createUsageBoard(
   commands: Commands,
@@ -72,9 +72,9 @@ export function createUsageBoard(
   const pieceKey = (hostId: string, day: string, piece: string): string =>
     `${dayKey(hostId, day)}:${piece}`;
   /** Keys of pieces that are in their day's index and have their expiry. */
-  const keptHosts = new Set<string>();
+  const indexedPieces = new Set<string>();
   return {
-    forget: () => keptHosts.clear(),
+    forget: () => indexedPieces.clear(),
     async publish(sums) {
       const pieces = new Map<string, { day: string; piece: string; texts: Map<string, string> }>();
       for (const { day, piece, field, sum } of sums) {
@@ -90,7 +90,7 @@ export function createUsageBoard(
           const written = commands.hset(key, Object.fromEntries(texts));
           // A piece that may expire soon gets its expiry again: `HSET` after its end would create
           // it without one.
-          if (keptHosts.has(key) && leftMs > 2 * dayMs) return [written];
+          if (indexedPieces.has(key) && leftMs > 2 * dayMs) return [written];
           return [
             written,
             commands.pexpire(key, leftMs),
@@ -99,8 +99,8 @@ export function createUsageBoard(
           ];
         }),
       );
-      if (keptHosts.size + pieces.size > keptMax) keptHosts.clear();
-      for (const key of pieces.keys()) keptHosts.add(key);
+      if (indexedPieces.size + pieces.size > indexedPiecesMax) indexedPieces.clear();
+      for (const key of pieces.keys()) indexedPieces.add(key);
     },
     async announce(state) {
       await commands.hset(hostsKey, { [host]: JSON.stringify(state) });

@@ -40,7 +40,7 @@ export async function exportRecords(
     next,
     progress,
     server_time: formatMillis(nowMs),
-    ...(usage.others === null ? {} : { scope: "this_host" }),
+    ...(usage.otherHosts === null ? {} : { scope: "this_host" }),
   });
   let examined = 0;
   const turns = new Turns(recordsPerTurn);

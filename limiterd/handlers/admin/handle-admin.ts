@@ -199,7 +199,7 @@ export function handleAdmin(
     case "batches.withdraw": {
       const batch = checkedValue(parseEnqueued(body), ports);
       if (batch === null) return;
-      state.pending.withdraw(batch);
+      state.pending.endReservation(batch);
       return ports.answer({ status: "ok" });
     }
     case "batches.settle": {

@@ -5,11 +5,11 @@
  */
 import type { Explanation } from "../../../shared/api/explanation.js";
 import { candidatesMax } from "../../../shared/bounds.js";
-import { type Checked, isAbsent, isObject, show } from "../../../shared/checked.js";
+import { bad, type Checked, isAbsent, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { isMcpProvider, type Target } from "../../../shared/domain/target-name.js";
 import { isPathWithin } from "../../../shared/domain/user-path.js";
-import { invalid, plainFailure } from "../../../shared/error-code.js";
+import { plainFailure } from "../../../shared/error-code.js";
 import { targetOfTool } from "../../../shared/usage/tool-calls.js";
 import { isSession, sessionCharsMax } from "../../../shared/wire/execution.js";
 import { isModelName, isName } from "../../../shared/wire/message-to-daemon.js";
@@ -48,7 +48,7 @@ export function handleExplain(
   body: unknown,
   { nowMs, within }: QuestionScope,
 ): Checked<Explanation> {
-  if (!isObject(body)) return wrong("the body must be an object", "body");
+  if (!isObject(body)) return bad("the body must be an object", "body");
   const requestId = body["request_id"];
   if (requestId !== undefined) return explainRefusal(state, requestId, { nowMs, within });
   const request = readRequest(body);
@@ -64,7 +64,7 @@ export function handleExplain(
   const modelNames = readModelNames(body["model_names"]);
   const notAllowed = modelProblem(key.value, { ...request.value, modelNames });
   if (notAllowed !== null)
-    return wrong(`${notAllowed.message}: its requests are answered with 403`, "model");
+    return bad(`${notAllowed.message}: its requests are answered with 403`, "model");
   const { id, userPath } = key.value;
   return {
     ok: true,
@@ -95,7 +95,7 @@ function readKey(
   const status = keyStatus(key, nowMs);
   return status === "active"
     ? { ok: true, value: key }
-    : wrong(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
+    : bad(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
 }
 
 /** `keyId`: the key whose labels' budgets also apply; empty for a caller without a managed key. */
@@ -141,7 +141,7 @@ function explainRefusal(
   { nowMs, within }: QuestionScope,
 ): Checked<Explanation> {
   if (typeof requestId !== "string")
-    return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
+    return bad(`request_id must be a text, not ${show(requestId)}`, "request_id");
   const refusal = state.refusals.find(requestId, within);
   if (refusal === null)
     return {
@@ -173,7 +173,7 @@ function readRequest({
   const path = parseUserPath(userPath, "user_path");
   if (!path.ok) return path;
   if (!isAbsent(session) && !isSession(session))
-    return wrong(
+    return bad(
       `session must be the name of a session, up to ${sessionCharsMax} characters, not ${show(session)}`,
       "session",
     );
@@ -183,10 +183,7 @@ function readRequest({
     targets.length > candidatesMax ||
     !targets.every(isTarget)
   )
-    return wrong(
-      `targets must be 1 to ${candidatesMax} objects with provider and model`,
-      "targets",
-    );
+    return bad(`targets must be 1 to ${candidatesMax} objects with provider and model`, "targets");
   return {
     ok: true,
     value: {
@@ -207,8 +204,4 @@ function readModelNames(value: unknown): readonly string[] | undefined {
 
 function isTarget(value: unknown): value is Target {
   return isObject(value) && isName(value["provider"]) && isModelName(value["model"]);
-}
-
-function wrong(message: string, param: string): Checked<never> {
-  return { ok: false, failure: invalid(message, param) };
 }

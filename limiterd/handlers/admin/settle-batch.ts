@@ -102,7 +102,7 @@ export function enqueueBatch(
   nowMs: number,
 ): Checked<{ readonly status: "ok" }> {
   const caps = capsOnBatches(state, batch.userPath, nowMs);
-  const breach = state.pending.enqueue(batch, caps, nowMs);
+  const breach = state.pending.reserve(batch, caps, nowMs);
   if (breach === null) {
     noteBatches(state, batch.userPath, nowMs);
     return good({ status: "ok" });

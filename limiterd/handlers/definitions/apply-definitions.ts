@@ -169,7 +169,7 @@ function announcedFacts(state: DaemonState): AnnouncedFacts {
     inertRules: inertRules.size,
     inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
     keys: keys.size,
-    importedKeysExist: keys.imported > 0,
+    importedKeysExist: keys.importedCount > 0,
   };
 }
 

@@ -9,7 +9,7 @@ import { Turns } from "../../../shared/long-lists.js";
 import { dayMs, formatMillis } from "../../../shared/time.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import { recordsPerCall, recordsPerStep } from "../../bounds.js";
-import { cancelsEstimate, withdrawalOf } from "../../usage/pending-responses.js";
+import { cancellationOf, cancelsEstimate } from "../../usage/pending-responses.js";
 import type { RecordKeys } from "../../usage/record-days.js";
 import { batchesIn, type UsageReader } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
@@ -166,7 +166,7 @@ const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/b
 export function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): PastRequest {
   const { atMs, latencyMs, userPath, provider, model, endpoint, status } = record;
   const isWithdrawn = cancelsEstimate(record);
-  const recorded = isWithdrawn ? withdrawalOf(record) : record;
+  const recorded = isWithdrawn ? cancellationOf(record) : record;
   return {
     startMs: Math.max(0, atMs - latencyMs),
     endMs: atMs,

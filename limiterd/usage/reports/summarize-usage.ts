@@ -1,7 +1,7 @@
 /**
- * The usage of a path, split by day, model, provider, direct child or origin, and how the largest
- * parts went over time. It reads only sums, in slices, with their values when the operation began;
- * for sessions and hours the records.
+ * The usage of a path, split by day, model, provider, direct child or origin, and the course of the
+ * largest parts over time. It reads only sums, in slices, with their values when the operation
+ * began. For sessions and hours it reads the records.
  */
 
 import type { ReportHosts, UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
@@ -17,19 +17,19 @@ import type { DaemonState } from "../../state.js";
 import { readStoredChildDays } from "../read-days.js";
 import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupOf } from "../rollup.js";
 import {
+  childNameIn,
   childrenPrefix,
   dayIn,
   dayOfKey,
   isAtOrBelow,
   modelIn,
   modelsPrefix,
-  nameIn,
   type Origin,
   originIn,
   originsUnder,
   totalPrefix,
 } from "../rollup-keys.js";
-import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
+import type { EachSum, OtherHostsSums, RollupView, SumsQuestion } from "../rollups.js";
 import { spanOf, type UsageSplit, type UsageWindow } from "../usage-query.js";
 import {
   eachUnstored,
@@ -46,7 +46,7 @@ import {
   groupItem,
   keepLargest,
   NamedSums,
-  withOthersLast,
+  withRestLast,
 } from "./usage-groups.js";
 import { SeriesSums } from "./usage-series.js";
 import { usageTotals } from "./usage-totals.js";
@@ -61,20 +61,20 @@ export async function summarizeUsage(
   split: UsageSplit,
   nowMs: number,
 ): Promise<UsageSummary> {
-  const { others } = state.usage;
+  const { otherHosts } = state.usage;
   if (window.span !== undefined) {
     const summary = await summarizeRecords(state, window, split, nowMs);
-    return others === null ? summary : { ...summary, hosts: ofRecords };
+    return otherHosts === null ? summary : { ...summary, hosts: hostsOfRecords };
   }
-  if (others === null) return summarize(state, { window, others }, split, nowMs);
-  const { answer, hosts } = await others.withOthers((open) =>
-    summarize(state, { window, others: open }, split, nowMs),
+  if (otherHosts === null) return summarize(state, { window, otherHosts }, split, nowMs);
+  const { answer, hosts } = await otherHosts.withOtherHosts((open) =>
+    summarize(state, { window, otherHosts: open }, split, nowMs),
   );
   return { ...answer, hosts };
 }
 
 /** Other hosts have only sums of days. */
-export const ofRecords = {
+export const hostsOfRecords = {
   scope: "this_host",
   count: 1,
   oldest_seconds: 0,
@@ -130,12 +130,12 @@ function shownSummary(
 /** The window of a summary, and the other hosts' sums if there are any. */
 interface SummaryQuery {
   readonly window: UsageWindow;
-  readonly others: OthersSums | null;
+  readonly otherHosts: OtherHostsSums | null;
 }
 
 async function summarize(
   state: DaemonState,
-  { window, others: otherSums }: SummaryQuery,
+  { window, otherHosts }: SummaryQuery,
   { by, step }: UsageSplit,
   nowMs: number,
 ): Promise<UsageSummary> {
@@ -143,7 +143,7 @@ async function summarize(
   const source: Source = {
     window,
     view,
-    readOthers: async (kind, each) => otherSums?.read({ kind, ...window }, each),
+    readOtherHosts: async (kind, each) => otherHosts?.read({ kind, ...window }, each),
   };
   try {
     const days = new Map<string, Rollup>();
@@ -154,7 +154,7 @@ async function summarize(
       if (by === "day" || step === "day") addTo(days, dayIn(key, prefix), sum);
     };
     await readRollups(state, { prefix, days: window, view }, addDay);
-    await source.readOthers("totals", addDay);
+    await source.readOtherHosts("totals", addDay);
     const groups =
       by === null
         ? []
@@ -163,9 +163,10 @@ async function summarize(
           : by === "path"
             ? await children(state, source, total)
             : await withNames(state, source, { by, total });
-    // The days of the path's own usage aren't stored: the series has it in the rest.
-    const own = by === "path" && step === "day" ? window.userPath : null;
-    const inSeries = groups.filter(([name]) => name !== own);
+    // No sums of days are stored for usage at the path itself: the series has it in the rest.
+    const isInRest = (name: string): boolean =>
+      by === "path" && step === "day" && name === window.userPath;
+    const inSeries = groups.filter(([name]) => !isInRest(name));
     const series = step === null ? null : new SeriesSums(inSeries, { window, step, nowMs });
     if (series !== null && step === "hour")
       await eachRecord(state, window, by, (names, sum, atMs) =>
@@ -186,7 +187,7 @@ interface Source {
   readonly window: UsageWindow;
   readonly view: RollupView;
   /** Passes the sums of the other hosts to `each`, if there are any. */
-  readOthers(kind: SumsQuestion["kind"], each: EachSum): Promise<void>;
+  readOtherHosts(kind: SumsQuestion["kind"], each: EachSum): Promise<void>;
 }
 
 /** Receives each sum with the groups that it is in, and its day. */
@@ -225,7 +226,7 @@ async function eachOfGrouping(
 
 async function eachTarget(
   state: DaemonState,
-  { window, view, readOthers }: Source,
+  { window, view, readOtherHosts }: Source,
   by: "model" | "provider",
   each: EachGrouped,
 ): Promise<void> {
@@ -235,7 +236,7 @@ async function eachTarget(
     each([by === "provider" ? provider : targetName({ provider, model })], sum, dayIn(key, prefix));
   };
   await readRollups(state, { prefix, days: window, view }, add);
-  await readOthers("models", add);
+  await readOtherHosts("models", add);
 }
 
 /** The group of usage without a key, a label or a session. */
@@ -244,7 +245,7 @@ const noneOf = "(none)";
 /** A request of a key with several labels is in the group of each label. */
 async function eachOrigin(
   state: DaemonState,
-  { window, view, readOthers }: Source,
+  { window, view, readOtherHosts }: Source,
   by: "requested_model" | "key" | "label",
   each: EachGrouped,
 ): Promise<void> {
@@ -253,7 +254,7 @@ async function eachOrigin(
     each(by === "requested_model" ? [requested] : namesOfKey(state, by, keyId), sum, day);
   };
   await readOrigins(state, view, window, add);
-  await readOthers("origins", (key, sum) => {
+  await readOtherHosts("origins", (key, sum) => {
     const origin = originIn(key);
     if (origin !== null) add(origin, sum);
   });
@@ -284,7 +285,7 @@ async function eachRecord(
   );
 }
 
-/** As `eachRecord`, with the record. */
+/** Passes the records of this host in a window, newest first, each with its sum. */
 export async function eachRecordIn(
   state: UsageReader,
   window: UsageWindow,
@@ -328,7 +329,7 @@ function namesOfRecord(
   }
 }
 
-/** Passes the sums of each day of these groups, and perhaps of others. */
+/** Passes the sums of each day of these groups; it may also pass those of further groups. */
 async function eachOfDay(
   state: DaemonState,
   source: Source,
@@ -337,7 +338,7 @@ async function eachOfDay(
 ): Promise<void> {
   if (by === null || by === "day") return;
   if (by !== "path") return eachOfGrouping(state, source, by, each);
-  const { window, view, readOthers } = source;
+  const { window, view, readOtherHosts } = source;
   const top = childrenPrefix(window.userPath);
   for (const name of names) {
     const prefix = totalPrefix(name);
@@ -345,8 +346,8 @@ async function eachOfDay(
       each([name], sum, dayIn(key, prefix)),
     );
   }
-  await readOthers("children", (key, sum) =>
-    each([childPath(window.userPath, nameIn(key, top))], sum, dayOfKey(key)),
+  await readOtherHosts("children", (key, sum) =>
+    each([childPath(window.userPath, childNameIn(key, top))], sum, dayOfKey(key)),
   );
 }
 
@@ -364,7 +365,7 @@ function nameOf(
 /** The groups by direct child. The rest of the total was used at the path itself. */
 async function children(
   state: DaemonState,
-  { window, view, readOthers }: Source,
+  { window, view, readOtherHosts }: Source,
   total: Rollup,
 ): Promise<Group[]> {
   const { userPath, fromDay, toDay } = window;
@@ -380,12 +381,12 @@ async function children(
   };
   /** The children's sums that this host's store doesn't have. */
   const unstored = new Map<string, Rollup>();
-  await readOthers("children", (key, sum) => addTo(unstored, nameIn(key, prefix), sum));
+  await readOtherHosts("children", (key, sum) => addTo(unstored, childNameIn(key, prefix), sum));
   const unstoredKeys = new Set<string>();
   await eachUnstored(state, view, (key, sum) => {
     if (!key.startsWith(prefix) || dayOfKey(key) < fromDay || dayOfKey(key) > toDay) return;
     unstoredKeys.add(key);
-    addTo(unstored, nameIn(key, prefix), sum);
+    addTo(unstored, childNameIn(key, prefix), sum);
   });
   const span = { fromMs: parseDay(fromDay)!, toMs: parseDay(toDay)! };
   const child = { name: "", sum: emptyRollup() };
@@ -404,9 +405,9 @@ async function children(
     add(name, sum);
     if (turns.isOver()) await state.yieldToEventLoop();
   }
-  const own = differenceOfSums(total, below);
-  if (!isEmptyRollup(own)) largest.push([userPath, own]);
-  return withOthersLast(largest, rest);
+  const atPath = differenceOfSums(total, below);
+  if (!isEmptyRollup(atPath)) largest.push([userPath, atPath]);
+  return withRestLast(largest, rest);
 }
 
 /** Passes every sum by origin in the window to `each`. Rejects with `StoreUnreadableError`. */

@@ -12,7 +12,7 @@ import { unknownIn } from "./usage-totals.js";
 export type Group = [key: string, sum: Rollup];
 
 /** The group of the rest if there are too many groups. */
-export const others = "other";
+export const restGroup = "other";
 
 export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): void {
   const existing = groups.get(name);
@@ -24,17 +24,17 @@ export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): v
  * A total minus its parts, only with the fields that a group shows. It is never negative, although
  * parts may be kept longer than the total.
  */
-export function differenceOfSums(total: Rollup, below: Rollup): Rollup {
-  const own = emptyRollup();
-  own.requests = Math.max(0, total.requests - below.requests);
-  own.inputTokens = Math.max(0, total.inputTokens - below.inputTokens);
-  own.outputTokens = Math.max(0, total.outputTokens - below.outputTokens);
-  own.unpricedRequests = Math.max(0, total.unpricedRequests - below.unpricedRequests);
-  own.unknownCalls = Math.max(0, total.unknownCalls - below.unknownCalls);
-  own.tokensAtMost = Math.max(0, total.tokensAtMost - below.tokensAtMost);
-  addSum(own.costAtMost, differenceOf(total.costAtMost, below.costAtMost));
-  addSum(own.totalCost, differenceOf(total.totalCost, below.totalCost));
-  return own;
+export function differenceOfSums(total: Rollup, parts: Rollup): Rollup {
+  const rest = emptyRollup();
+  rest.requests = Math.max(0, total.requests - parts.requests);
+  rest.inputTokens = Math.max(0, total.inputTokens - parts.inputTokens);
+  rest.outputTokens = Math.max(0, total.outputTokens - parts.outputTokens);
+  rest.unpricedRequests = Math.max(0, total.unpricedRequests - parts.unpricedRequests);
+  rest.unknownCalls = Math.max(0, total.unknownCalls - parts.unknownCalls);
+  rest.tokensAtMost = Math.max(0, total.tokensAtMost - parts.tokensAtMost);
+  addSum(rest.costAtMost, differenceOf(total.costAtMost, parts.costAtMost));
+  addSum(rest.totalCost, differenceOf(total.totalCost, parts.totalCost));
+  return rest;
 }
 
 function bySize([aKey, a]: Group, [bKey, b]: Group): number {
@@ -52,9 +52,9 @@ export function keepLargest(groups: Group[], rest: Rollup, max: number): boolean
   return true;
 }
 
-export function withOthersLast(groups: Group[], rest: Rollup): Group[] {
+export function withRestLast(groups: Group[], rest: Rollup): Group[] {
   keepLargest(groups, rest, 0);
-  return isEmptyRollup(rest) ? groups : [...groups, [others, rest]];
+  return isEmptyRollup(rest) ? groups : [...groups, [restGroup, rest]];
 }
 
 export function groupItem([key, sum]: Group): UsageGroup {
@@ -78,7 +78,7 @@ export class NamedSums {
   add(name: string, sum: Rollup): void {
     const existing = this.#byName.get(name);
     if (existing !== undefined) addRollup(existing, sum);
-    else if (this.#byName.size < usageGroupsHeldMax && name !== others)
+    else if (this.#byName.size < usageGroupsHeldMax && name !== restGroup)
       this.#byName.set(name, copyRollup(sum));
     else addRollup(this.rest, sum);
   }
@@ -89,6 +89,6 @@ export class NamedSums {
       largest.push(group);
       if (keepLargest(largest, this.rest, 2 * usageGroupsMax)) await yieldToEventLoop();
     }
-    return withOthersLast(largest, this.rest);
+    return withRestLast(largest, this.rest);
   }
 }

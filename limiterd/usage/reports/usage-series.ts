@@ -5,7 +5,7 @@ import { sumUsd } from "../../../shared/domain/money.js";
 import { dayMs, dayOf, formatSeconds } from "../../../shared/time.js";
 import { addRollup, emptyRollup, isEmptyRollup, type ReadRollup, type Rollup } from "../rollup.js";
 import { spanOf, type UsageSplit, type UsageWindow } from "../usage-query.js";
-import { addTo, differenceOfSums, type Group, others } from "./usage-groups.js";
+import { addTo, differenceOfSums, type Group, restGroup } from "./usage-groups.js";
 
 const hourMs = 3_600_000;
 
@@ -22,11 +22,12 @@ export class SeriesSums {
   readonly #parts: ReadonlyMap<string, Map<string, Rollup>>;
   /** By time. */
   #totals: ReadonlyMap<string, Rollup>;
+  /** The sums that `add` got, by time. */
   readonly #added = new Map<string, Rollup>();
 
   /** `groups`: the largest first. */
   constructor(groups: readonly Group[], options: SeriesOptions) {
-    this.#groups = groups.filter(([name]) => name !== others).slice(0, seriesGroupsMax);
+    this.#groups = groups.filter(([name]) => name !== restGroup).slice(0, seriesGroupsMax);
     this.#options = options;
     this.#parts = new Map(this.#groups.map(([name]) => [name, new Map()]));
     this.#totals = this.#added;
@@ -45,7 +46,7 @@ export class SeriesSums {
     }
   };
 
-  /** What was used in all at each time, if `add` isn't told of all. */
+  /** Sets the totals by time. Without this call they are the sums that `add` got. */
   setTotals(totals: ReadonlyMap<string, Rollup>): void {
     this.#totals = totals;
   }
@@ -72,11 +73,13 @@ export class SeriesSums {
     return {
       step: this.#options.step,
       times,
-      groups: rest.every(isEmptyRollup) ? groups : [...groups, { key: others, ...figures(rest) }],
+      groups: rest.every(isEmptyRollup)
+        ? groups
+        : [...groups, { key: restGroup, ...figures(rest) }],
     };
   }
 
-  /** Up to now. */
+  /** The days or hours of the window until now. */
   #times(): readonly string[] {
     const { window, step, nowMs } = this.#options;
     const { fromMs, beforeMs } = spanOf(window);

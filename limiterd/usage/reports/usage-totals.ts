@@ -18,9 +18,9 @@ export async function usageOf(
   state: DaemonState,
   window: UsageWindow,
 ): Promise<{ readonly usage: UsageTotals; readonly hosts?: ReportHosts }> {
-  const { others } = state.usage;
-  if (others === null) return { usage: usageTotals(await sumOf(state, window), window) };
-  const { answer, hosts } = await others.withOthers(async (open) => {
+  const { otherHosts } = state.usage;
+  if (otherHosts === null) return { usage: usageTotals(await sumOf(state, window), window) };
+  const { answer, hosts } = await otherHosts.withOtherHosts(async (open) => {
     const total = await sumOf(state, window);
     await open?.read({ kind: "totals", ...window }, (_, sum) => addRollup(total, sum));
     return total;

@@ -104,12 +104,12 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
   const { gateway, exchange, caller } = context;
   const within = subtreeOf(caller);
   const cookie = showsKey(exchange) ? null : cookieOf(gateway, exchange);
-  let ready = true;
+  let isReady = true;
   return {
     within,
     lists,
-    get ready() {
-      return ready;
+    get isReady() {
+      return isReady;
     },
     async mayWatch() {
       // An open gateway may get its first key; a session or a key may end. The master key stays
@@ -126,9 +126,9 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
     },
     write(events) {
       if (exchange.gone || exchange.write(events)) return;
-      ready = false;
+      isReady = false;
       exchange.onDrain(() => {
-        ready = true;
+        isReady = true;
       });
     },
     end() {

@@ -10,9 +10,9 @@ function newest(
 ): Newest {
   return {
     records: records.map(([id, time]) => ({ id, time })) as unknown as Newest["records"],
-    moreRecords: more,
+    hasMoreRecords: more,
     refusals: refusals.map((at) => ({ refused_at: at })) as unknown as Newest["refusals"],
-    moreRefusals: false,
+    hasMoreRefusals: false,
   };
 }
 

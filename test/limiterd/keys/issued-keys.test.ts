@@ -406,7 +406,7 @@ t.test(
     t.same(imported(), [true]);
     t.match(daemon.proxy("p3").received[0], { kind: "welcome", importedKeysExist: true });
     const restarted = startDaemon([], { store: daemon.store.crash() });
-    t.equal(restarted.state.keys.imported, 1);
+    t.equal(restarted.state.keys.importedCount, 1);
     const made = makeManagedKey();
     await call(daemon, peer, "keys.rotate", {
       id: "key_2",
@@ -414,9 +414,9 @@ t.test(
       redacted_value: made.redacted,
       rotation: {},
     });
-    t.equal(daemon.state.keys.imported, 1, "its old secret works");
+    t.equal(daemon.state.keys.importedCount, 1, "its old secret works");
     await call(daemon, peer, "keys.delete", { id: "key_2" });
     t.same(imported(), [true, false]);
-    t.equal(daemon.state.keys.imported, 0);
+    t.equal(daemon.state.keys.importedCount, 0);
   },
 );

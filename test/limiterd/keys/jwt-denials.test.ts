@@ -176,7 +176,7 @@ t.test("a token is denied until its denial expires; the last denial is listed la
   ] as const)
     t.equal(denials.denies(jwtNameKey(named(value)), nowMs), denied, `${value} at ${nowMs}`);
   t.same(
-    [4, 5].map((nowMs) => denials.takeExpired(nowMs).map(({ value }) => value)),
+    [4, 5].map((nowMs) => denials.expired(nowMs).map(({ value }) => value)),
     [[], ["a"]],
   );
   deny("a", 9);

@@ -56,7 +56,7 @@ t.test("a key is found by its number and its secrets, a deleted one by its numbe
   ring.add(fieldsOf(2, { oldSecrets: [old("older", 9)] }));
   ring.add(tombstone(4));
   ring.add(fieldsOf(7));
-  t.same([ring.size, ring.deleted, ring.nextNumber], [3, 1, 8]);
+  t.same([ring.size, ring.deletedCount, ring.nextNumber], [3, 1, 8]);
   t.same(
     Array.from({ length: 10 }, (_, number) => ring.byNumber(number)?.id ?? "").join(),
     ",,key_2,,key_4,,,key_7,,",
@@ -106,15 +106,15 @@ t.test("a key that is put takes the place of the one with its number, or its own
     t.equal(ring.find(hash)?.id, id, hash);
   ring.put(tombstone(2));
   t.same(
-    [ring.size, ring.deleted, ring.find("newer"), ring.find("hash 2")],
+    [ring.size, ring.deletedCount, ring.find("newer"), ring.find("hash 2")],
     [3, 1, undefined, undefined],
   );
   ring.put(tombstone(2));
-  t.equal(ring.deleted, 1, "deleted once");
+  t.equal(ring.deletedCount, 1, "deleted once");
   ring.put(tombstone(5));
-  t.same([ring.size, ring.deleted, ring.nextNumber], [4, 2, 6]);
+  t.same([ring.size, ring.deletedCount, ring.nextNumber], [4, 2, 6]);
   ring.put(fieldsOf(2));
-  t.same([ring.deleted, ring.find("hash 2")?.id], [1, "key_2"], "another host knows it lives");
+  t.same([ring.deletedCount, ring.find("hash 2")?.id], [1, "key_2"], "another host knows it lives");
 });
 
 t.test("a key that takes another's place keeps the newest uses that are known", async (t) => {

@@ -109,15 +109,15 @@ t.test("of a holder whose sessions have all ended nothing stays", async (t) => {
   for (const [how, end] of Object.entries(ends)) {
     opened(table, "a", byKey("k"));
     opened(table, "b", byKey("k"));
-    t.equal(table.holders, 2);
+    t.equal(table.holderCount, 2);
     end("a");
-    t.equal(table.holders, 2, `${how}, with another one left`);
+    t.equal(table.holderCount, 2, `${how}, with another one left`);
     end("b");
-    t.equal(table.holders, 1, how);
+    t.equal(table.holderCount, 1, how);
   }
   for (let i = 0; i < 3 * sessionsMax; i++) opened(table, `s${i}`, byKey(`key ${i}`));
   t.equal(table.size, sessionsMax);
-  t.ok(table.holders <= sessionsMax, "one that made room left its holder's place");
+  t.ok(table.holderCount <= sessionsMax, "one that made room left its holder's place");
 });
 
 t.test("the same token twice is one session", async (t) => {

@@ -200,16 +200,16 @@ t.test("sums and accounts are written in slices that are full, and what is left"
       }),
   });
   const { rollups } = daemon.state.usage;
-  const forget = rollups.forget.bind(rollups);
-  let forgotten = 0;
+  const makeRoom = rollups.makeRoom.bind(rollups);
+  let calls = 0;
   Object.assign(rollups, {
-    forget() {
-      forgotten++;
-      forget();
+    makeRoom() {
+      calls++;
+      makeRoom();
     },
   });
   await daemon.flush(2);
-  t.equal(forgotten, 1, "and sums that nobody needs may go from memory");
+  t.equal(calls, 1, "and sums that nobody needs may go from memory");
   t.same(
     written.filter((text) => text?.endsWith("spends")),
     ["2 spends", "2 spends", "1 spends"],

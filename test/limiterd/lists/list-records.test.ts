@@ -214,6 +214,6 @@ t.test("where hosts share, a list and an export say that they are of this one al
     (await ask(daemon, "usage.export", { user_path: "/" }))["scope"],
   ];
   t.same(await seen(), [undefined, undefined]);
-  Object.assign(daemon.state.usage, { others: {} });
+  Object.assign(daemon.state.usage, { otherHosts: {} });
   t.same(await seen(), ["this_host", "this_host"]);
 });

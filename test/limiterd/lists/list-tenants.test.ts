@@ -132,8 +132,8 @@ t.test(
     let reads = 0;
     let isAway = false;
     Object.assign(daemon.state.usage, {
-      others: {
-        async withOthers(report: (others: unknown) => Promise<unknown>) {
+      otherHosts: {
+        async withOtherHosts(report: (otherHosts: unknown) => Promise<unknown>) {
           const read = async (_: unknown, each: (key: string, sum: unknown) => void) => {
             if (isAway && ++reads === 2) throw new Error("away");
             each("", one);

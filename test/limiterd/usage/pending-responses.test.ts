@@ -1,8 +1,8 @@
 import t from "tap";
 import {
+  cancellationOf,
   keepsFee,
   PendingResponses,
-  withdrawalOf,
 } from "../../../limiterd/usage/pending-responses.js";
 import { addRollup, emptyRollup, rollupOf } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, recordsToStored } from "../../../limiterd/usage/usage-records.js";
@@ -45,7 +45,7 @@ t.test("one is looked at less and less often, and not for ever", async (t) => {
 
 t.test("what is taken back is what was charged, and nothing else", async (t) => {
   const record = { ...estimate, rewriteTokensSaved: 3, details: detailsOf("flex", {}) };
-  const back = withdrawalOf({ ...record, inputCost: 0, outputCost: 0, totalCost: 0 });
+  const back = cancellationOf({ ...record, inputCost: 0, outputCost: 0, totalCost: 0 });
   t.match(back, {
     inputTokens: -record.inputTokens,
     outputTokens: -record.outputTokens,
@@ -62,7 +62,7 @@ t.test("the counts of an estimate and of its withdrawal add up to nothing", asyn
   const counts = { reasoningTokens: 6000, webSearches: 3 };
   const charged = { ...estimate, inputCost: 3, outputCost: 3, totalCost: 36 };
   const record = { ...charged, details: detailsOf("flex", counts, "us") };
-  const back = withdrawalOf(record);
+  const back = cancellationOf(record);
   t.match(back, { inputCost: -3, outputCost: -3, totalCost: -36 }, "with the fees of the searches");
   t.match(back.details, {
     serviceTier: "flex",
@@ -75,7 +75,7 @@ t.test("the counts of an estimate and of its withdrawal add up to nothing", asyn
   for (const each of [record, back]) addRollup(sum, rollupOf(each));
   t.match(sum.details, { reasoningTokens: 0, webSearches: 0 });
   const reasoned = { ...charged, details: detailsOf(null, { reasoningTokens: 5 }) };
-  t.match(withdrawalOf(reasoned), { totalCost: -6 }, "the fee per request stays");
+  t.match(cancellationOf(reasoned), { totalCost: -6 }, "the fee per request stays");
 });
 
 t.test("the fee per request stays with the estimate, unless it has units", async (t) => {
@@ -83,8 +83,8 @@ t.test("the fee per request stays with the estimate, unless it has units", async
   t.ok(keepsFee({ ...estimate, details: detailsOf("flex", { reasoningTokens: 5 }) }));
   t.notOk(keepsFee({ ...estimate, details: detailsOf(null, { webSearches: 1 }) }));
   const charged = { ...estimate, inputCost: 3, outputCost: 4, totalCost: 107 };
-  t.match(withdrawalOf(charged), { inputCost: -3, outputCost: -4, totalCost: -7 });
-  t.match(withdrawalOf({ ...charged, totalCost: null }), { totalCost: null });
+  t.match(cancellationOf(charged), { inputCost: -3, outputCost: -4, totalCost: -7 });
+  t.match(cancellationOf({ ...charged, totalCost: null }), { totalCost: null });
 });
 
 t.test("the usage counts once, for the caller that submitted it, also after a crash", async (t) => {

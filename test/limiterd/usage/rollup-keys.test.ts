@@ -1,20 +1,20 @@
 import t from "tap";
 import {
+  childNameIn,
   childrenPrefix,
   dayIn,
   dayOfKey,
   daysUnder,
   isAtOrBelow,
+  keysUnder,
   labelPrefix,
   modelIn,
   modelSuffix,
   modelsPrefix,
-  nameIn,
   originIn,
   originKey,
   originsUnder,
   totalPrefix,
-  under,
 } from "../../../limiterd/usage/rollup-keys.js";
 
 const day = "2026-03-10";
@@ -38,7 +38,7 @@ t.test("every kind of key says what it is the sum of, and for which day", async 
   t.equal(dayOfKey(key), day);
   t.equal(dayIn(key, modelsPrefix("/team")), day);
   t.same(modelIn(key, modelsPrefix("/team")), { provider: "openai", model: "gpt-4o" });
-  t.equal(nameIn(totalPrefix("/team/app") + day, childrenPrefix("/team")), "app");
+  t.equal(childNameIn(totalPrefix("/team/app") + day, childrenPrefix("/team")), "app");
   t.equal(dayOfKey("t\nunreadable"), "");
   const asked = originKey(day, { userPath: "/team", keyId: "key_1" }, modelSuffix("", "smart"));
   t.equal(asked, `o\n${day}\n/team\nkey_1\n\nsmart`);
@@ -79,7 +79,7 @@ t.test("a range of keys holds those of a prefix and its days, and no others", as
   ];
   const within = ({ from, before }: { from: string; before: string }): string[] =>
     keys.filter((key) => key >= from && key < before);
-  t.same(within(under(childrenPrefix("/team"))), keys.slice(0, 2));
+  t.same(within(keysUnder(childrenPrefix("/team"))), keys.slice(0, 2));
   const prefix = modelsPrefix("/team");
   const days = ["2026-03-09", "2026-03-10", "2026-03-11", "2026-03-12"].map(
     (each) => prefix + each + modelSuffix("openai", "gpt-4o"),
@@ -122,7 +122,7 @@ t.test("a walk from child to child gets beyond every key, damaged ones too", asy
     "~",
   ]) {
     const key = prefix + rest;
-    const { before } = under(`${prefix}${nameIn(key, prefix)}\n`);
+    const { before } = keysUnder(`${prefix}${childNameIn(key, prefix)}\n`);
     t.ok(before > key, JSON.stringify(key));
   }
 });

@@ -306,13 +306,13 @@ t.test("a sum is handed out once it changed, and is unstored until it was writte
   rollups.add(recordOn("/"));
   t.equal([...rollups.unstoredKeys()].length, 3, "the total, the model's, the origin's");
   const cells = rollups.takeDirty();
-  t.same([cells.length, rollups.dirty], [3, 0]);
+  t.same([cells.length, rollups.dirtyCount], [3, 0]);
   await store.commit(rollups.changes(cells, 7));
   t.ok([...rollups.unstoredKeys()].includes(key), "the commit hasn't ended");
   rollups.committed(cells);
   t.same([...rollups.unstoredKeys()], []);
   rollups.add(recordOn("/"));
-  t.equal(rollups.dirty, 3);
+  t.equal(rollups.dirtyCount, 3);
   t.same([...rollups.unstoredKeys()], [], "the store has an older one");
   rollups.committed(rollups.takeDirty());
   t.equal(rollups.find(key)?.requests, 2);
@@ -357,41 +357,41 @@ async function storeWith(entries: Readonly<Record<string, readonly unknown[]>>):
 t.test("a sum is read once, with the record up to which it holds all", async (t) => {
   const store = await storeWith({ a: rollupToStored({ ...emptyRollup(), requests: 3 }, 17) });
   const cells = new RollupCache(store, (error) => t.fail(error.message));
-  t.equal(cells.held("a"), undefined);
-  t.equal(cells.find("a")?.requests, 3);
-  t.equal(cells.held("a"), undefined, "finding it doesn't keep it");
-  t.match(cells.get("a"), { stored: true, restoredKey: 17, sum: { requests: 3 } });
-  t.equal(cells.get("a"), cells.existing("a"));
-  t.match(cells.get("b"), { stored: false, restoredKey: 0, sum: { requests: 0 } });
-  cells.discard(cells.get("b")!);
-  t.equal(cells.held("b"), undefined);
+  t.equal(cells.sumInMemory("a"), undefined);
+  t.equal(cells.findSum("a")?.requests, 3);
+  t.equal(cells.sumInMemory("a"), undefined, "finding it doesn't keep it");
+  t.match(cells.cellAt("a"), { isStored: true, restoredKey: 17, sum: { requests: 3 } });
+  t.equal(cells.cellAt("a"), cells.cellInMemory("a"));
+  t.match(cells.cellAt("b"), { isStored: false, restoredKey: 0, sum: { requests: 0 } });
+  cells.discard(cells.cellAt("b")!);
+  t.equal(cells.sumInMemory("b"), undefined);
 });
 
 t.test("a damaged sum is reported once and gives no cell", async (t) => {
   const reported: string[] = [];
   const cells = new RollupCache(await storeWith({ a: ["?"] }), ({ name }) => reported.push(name));
-  t.equal(cells.get("a"), null);
-  t.equal(cells.get("a"), null);
+  t.equal(cells.cellAt("a"), null);
+  t.equal(cells.cellAt("a"), null);
   t.same(reported, ["StoreUnreadableError"]);
-  t.throws(() => cells.find("a"), { name: "StoreUnreadableError" });
+  t.throws(() => cells.findSum("a"), { name: "StoreUnreadableError" });
 });
 
 t.test("what wasn't needed between two makings of room is forgotten", async (t) => {
   const cells = new RollupCache(createMemoryStore(), (error) => t.fail(error.message));
   const fill = (from: string): void => {
-    for (let i = 0; i < rollupCellsMax; i++) cells.get(`${from}${i}`);
+    for (let i = 0; i < rollupCellsMax; i++) cells.cellAt(`${from}${i}`);
   };
-  t.notOk(cells.forget(), "there is room");
-  cells.get("needed");
-  cells.get("unneeded");
+  t.notOk(cells.makeRoom(), "there is room");
+  cells.cellAt("needed");
+  cells.cellAt("unneeded");
   fill("x");
-  t.ok(cells.forget());
-  t.ok(cells.held("needed"), "the previous generation is still held");
-  cells.existing("needed");
+  t.ok(cells.makeRoom());
+  t.ok(cells.sumInMemory("needed"), "the previous generation is still held");
+  cells.cellInMemory("needed");
   fill("y");
-  t.ok(cells.forget());
-  t.ok(cells.held("needed"));
-  t.equal(cells.held("unneeded"), undefined);
+  t.ok(cells.makeRoom());
+  t.ok(cells.sumInMemory("needed"));
+  t.equal(cells.sumInMemory("unneeded"), undefined);
 });
 
 t.test("while very many sums are in memory, each leaves it when it is written", async (t) => {
@@ -422,15 +422,15 @@ t.test("while very many sums are in memory, each leaves it when it is written", 
 
 t.test("room is made at the bound, and what isn't there takes none", async (t) => {
   const cells = new RollupCache(createMemoryStore(), (error) => t.fail(error.message));
-  for (let i = 0; i < rollupCellsMax; i++) cells.existing(`nobody${i}`);
-  t.equal(cells.forget(), false);
-  for (let i = 1; i < rollupCellsMax; i++) cells.get(`x${i}`);
-  t.equal(cells.forget(), false, "one less");
-  cells.get("x1");
-  t.equal(cells.forget(), false, "the same again");
-  cells.get("x0");
-  t.equal(cells.forget(), true);
-  t.equal(cells.forget(), false);
+  for (let i = 0; i < rollupCellsMax; i++) cells.cellInMemory(`nobody${i}`);
+  t.equal(cells.makeRoom(), false);
+  for (let i = 1; i < rollupCellsMax; i++) cells.cellAt(`x${i}`);
+  t.equal(cells.makeRoom(), false, "one less");
+  cells.cellAt("x1");
+  t.equal(cells.makeRoom(), false, "the same again");
+  cells.cellAt("x0");
+  t.equal(cells.makeRoom(), true);
+  t.equal(cells.makeRoom(), false);
 });
 
 t.test("what is no damage isn't taken for it", async (t) => {
@@ -439,7 +439,7 @@ t.test("what is no damage isn't taken for it", async (t) => {
   store.get = () => {
     throw bug;
   };
-  t.throws(() => new RollupCache(store, (error) => t.fail(error.message)).get("a"), bug);
+  t.throws(() => new RollupCache(store, (error) => t.fail(error.message)).cellAt("a"), bug);
 });
 
 const day = "2026-03-10";
@@ -463,7 +463,7 @@ async function open(damaged: readonly string[] = []) {
   return {
     sums,
     keysOf: (changes: object = {}, path = "/a"): string[] =>
-      sums.of(recordOn(path, { ...plain, ...changes })).map(({ key }) => key),
+      sums.sumsOf(recordOn(path, { ...plain, ...changes })).map(({ key }) => key),
     get loads() {
       return loads;
     },
@@ -536,7 +536,7 @@ t.test("of models beyond a path's bound there is one sum by origin for each key"
   const cells = new RollupCache(store, () => {});
   const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
   const origins = ["a", "b"].flatMap((model) =>
-    ["", "key_1"].map((keyId) => sums.of({ ...recordOn("/", { model }), keyId }).at(-1)!.key),
+    ["", "key_1"].map((keyId) => sums.sumsOf({ ...recordOn("/", { model }), keyId }).at(-1)!.key),
   );
   t.equal(new Set(origins).size, 2);
   t.match(origins[0], /\nother\nother$/);
@@ -545,10 +545,10 @@ t.test("of models beyond a path's bound there is one sum by origin for each key"
 t.test("what was kept at hand is forgotten with the sums", async (t) => {
   const { sums } = await open();
   const record = recordOn("/", plain);
-  const before = sums.of(record);
-  t.equal(sums.of(record), before);
-  sums.forget();
-  t.not(sums.of(record), before);
+  const before = sums.sumsOf(record);
+  t.equal(sums.sumsOf(record), before);
+  sums.clear();
+  t.not(sums.sumsOf(record), before);
 });
 
 t.test("how many models a total has is taken from it, or counted after a crash", async (t) => {
@@ -570,8 +570,8 @@ t.test("how many models a total has is taken from it, or counted after a crash",
     const cells = new RollupCache(store, () => {});
     const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
     if (replaying) sums.sumsOfReplayed(recordOn("/", plain));
-    else sums.of(recordOn("/", plain));
-    t.equal(cells.held(key)?.models, models, "and one for this record's");
+    else sums.sumsOf(recordOn("/", plain));
+    t.equal(cells.sumInMemory(key)?.models, models, "and one for this record's");
   }
 });
 
@@ -595,7 +595,7 @@ t.test("a damaged sum is left out, and only that", async (t) => {
 t.test("of very many paths, what was kept at hand is forgotten at a bound", async (t) => {
   const loads: string[] = [];
   const cells = {
-    existing: () => undefined,
+    cellInMemory: () => undefined,
     load: (key: string) => {
       loads.push(key);
       return null;
@@ -604,7 +604,7 @@ t.test("of very many paths, what was kept at hand is forgotten at a bound", asyn
     discard: () => {},
   } as unknown as RollupCache;
   const sums = new RollupsOfRecord({ store: createMemoryStore(), cells, labelsOf: () => [] });
-  const of = (path: string) => sums.of(recordOn(path, plain));
+  const of = (path: string) => sums.sumsOf(recordOn(path, plain));
   const first = of("/0");
   for (let i = 1; i < rollupCellsMax; i++) of(`/${i}`);
   t.equal(of("/0"), first);

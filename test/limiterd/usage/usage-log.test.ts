@@ -81,7 +81,7 @@ t.test(
 function logging(before: { readonly lastKey?: number; readonly replayed?: number } = {}) {
   const added: string[] = [];
   const rollups = {
-    dirty: 0,
+    dirtyCount: 0,
     add: ({ requestId }: UsageRecord) => void added.push(requestId),
     takeDirty: () => [],
   };
@@ -156,10 +156,10 @@ t.test(
     t.same(usage.takeDirty(), []);
     add("d");
     t.equal(due(), 2);
-    rollups.dirty = rollupsDirtyMax - 1;
+    rollups.dirtyCount = rollupsDirtyMax - 1;
     add("e");
     t.equal(due(), 2);
-    rollups.dirty++;
+    rollups.dirtyCount++;
     add("f");
     t.equal(due(), 3);
   },

@@ -94,7 +94,7 @@ export const counterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/budgets/spend.ts",
-    line: "const at = spends.findIndex(({ startMs }) => startMs > period.startMs);",
+    line: "const later = spends.findIndex(({ startMs }) => startMs > period.startMs);",
     what: "> becomes >=",
     why: "a period is added only while none begins at the same moment",
   },

@@ -1,10 +1,10 @@
 /** What the one form for a key sends: the limits of its path first, then the key. */
 import t from "tap";
 import {
+  differingValue,
   keyBody,
   keyLimits,
   newKey,
-  otherValue,
 } from "../../../proxy/dashboard/web/logic/key-draft.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
@@ -60,8 +60,8 @@ t.test("another value that the path has already is told", async (t) => {
   const limits = keyLimits({ ...draft, monthly: "" });
   const [limit] = limits.ok ? limits.limits : [];
   const rule = { subject: "/keys/ann", period_seconds: 60, max_requests: 5 };
-  t.equal(otherValue(limit!, [rule]), 5);
-  t.equal(otherValue(limit!, [{ ...rule, max_requests: 1000 }]), null, "the same one");
+  t.equal(differingValue(limit!, [rule]), 5);
+  t.equal(differingValue(limit!, [{ ...rule, max_requests: 1000 }]), null, "the same one");
   for (const other of [
     { subject: "/keys" },
     { period_seconds: 3600 },
@@ -70,5 +70,5 @@ t.test("another value that the path has already is told", async (t) => {
     { template: "/keys" },
     { when: {} },
   ])
-    t.equal(otherValue(limit!, [{ ...rule, ...other }]), null, JSON.stringify(other));
+    t.equal(differingValue(limit!, [{ ...rule, ...other }]), null, JSON.stringify(other));
 });

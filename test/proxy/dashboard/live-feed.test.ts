@@ -12,7 +12,7 @@ interface LiveEvent {
 }
 
 interface FakeWatcher {
-  readonly watcher: Watcher & { ready: boolean };
+  readonly watcher: Watcher & { isReady: boolean };
   readonly received: LiveEvent[];
   comments: number;
   ended: boolean;
@@ -100,7 +100,7 @@ class World {
           key === null
             ? []
             : [{ list, within, key: `${within} ${list} ${key}`, parameters: { search: key } }],
-        ready: true,
+        isReady: true,
         mayWatch: () => Promise.resolve(fake.may),
         write(bytes) {
           for (const block of bytes.toString().split("\n\n").slice(0, -1)) {
@@ -272,12 +272,12 @@ t.test("a slow reader misses ticks, and gets the whole page again", async (t) =>
   const slow = world.watch("page");
   const quick = world.watch("page");
   await world.settle();
-  slow.watcher.ready = false;
+  slow.watcher.isReady = false;
   world.rules[0]!.requests_used = 1;
   for (let i = 0; i < 3; i++) await world.tick();
   t.equal(slow.received.length, 2, "nothing is queued for it");
   t.equal(events(quick).filter((event) => event === "tick").length, 4);
-  slow.watcher.ready = true;
+  slow.watcher.isReady = true;
   await world.tick();
   t.match(
     ruleEvents(slow).at(-1),

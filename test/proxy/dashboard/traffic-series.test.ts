@@ -3,7 +3,7 @@ import { trafficSeries } from "../../../proxy/dashboard/web/logic/traffic-series
 
 t.test("a chart has each minute, with 0 where nothing happened", async (t) => {
   const requests = { answered: 3, failed: 1, refused: 2, denied: 0, invalid: 0, canceled: 0 };
-  const { stepSeconds, times, answered, others } = trafficSeries({
+  const { stepSeconds, times, answered, unanswered } = trafficSeries({
     start: "2026-11-29T12:00:30.000Z",
     end: "2026-11-29T12:03:00.000Z",
     step_seconds: 60,
@@ -15,7 +15,7 @@ t.test("a chart has each minute, with 0 where nothing happened", async (t) => {
   );
   t.equal(stepSeconds, 60);
   t.same(answered, [0, 3, 0]);
-  t.same(others, [0, 3, 0]);
+  t.same(unanswered, [0, 3, 0]);
 });
 
 t.test("a long range has fewer, longer steps, and loses nothing", async (t) => {
@@ -24,7 +24,7 @@ t.test("a long range has fewer, longer steps, and loses nothing", async (t) => {
   const points = Array.from({ length: 1440 }, (_, i) => ({
     ...{ time: new Date(startMs + i * 60_000).toISOString(), requests, tokens: 1, cost: 0 },
   }));
-  const { stepSeconds, times, answered, others } = trafficSeries({
+  const { stepSeconds, times, answered, unanswered } = trafficSeries({
     start: "2026-11-28T12:07:00.000Z",
     end: "2026-11-29T12:07:00.000Z",
     step_seconds: 60,
@@ -34,5 +34,5 @@ t.test("a long range has fewer, longer steps, and loses nothing", async (t) => {
   t.equal(new Date(times[0]!).toISOString(), "2026-11-28T12:00:00.000Z");
   const sum = (values: readonly number[]): number => values.reduce((all, each) => all + each, 0);
   t.equal(sum(answered), 1440);
-  t.equal(sum(others), 1440);
+  t.equal(sum(unanswered), 1440);
 });

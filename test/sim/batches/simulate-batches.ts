@@ -1,8 +1,7 @@
 /**
  * Batches are reserved, submitted, withdrawn and ended, while the daemon restarts and the rules
- * change. The oracle has a list of all batches that ever were: after each step the enqueued tokens
- * of every path are the sum of its unfinished ones, and a batch is refused exactly if it doesn't
- * fit.
+ * change. The oracle has a list of all batches: after each step the enqueued tokens of every path
+ * must be the sum of its unfinished batches, and a batch must be refused exactly if it doesn't fit.
  */
 import { capsOnBatches } from "../../../limiterd/lists/list-queues.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
@@ -27,7 +26,7 @@ interface Batch {
 interface Capped {
   readonly path: string;
   readonly perChild: boolean;
-  /** Null: it caps requests alone. */
+  /** Null: it caps only requests. */
   readonly tokens: number | null;
 }
 
@@ -82,7 +81,7 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
     book.put(definition, { source: "manual", nowMs, lsn: 0 });
     note("put", JSON.stringify(rule));
   };
-  /** The path that a rule caps for a batch of this one; null if it caps none. */
+  /** The path whose batches a rule caps together with one of this path; null if it caps none. */
   const cappedPath = (path: string, rule: Capped): string | null => {
     if (rule.tokens === null || !isWithin(path, rule.path)) return null;
     if (!rule.perChild) return rule.path;
@@ -90,10 +89,10 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
     const depth = rule.path.split("/").filter((name) => name !== "").length;
     return names.length === depth ? null : `/${names.slice(0, depth + 1).join("/")}`;
   };
-  const one = (state: Batch["state"]): Batch | undefined => {
+  const someBatch = (state: Batch["state"]): Batch | undefined => {
     const known = batches.filter((batch) => batch.state === state);
     if (known.length === 0) return undefined;
-    // Reservations have no names: the oldest of those alike ends first.
+    // Reservations have no names: of several with the same path and tokens, the oldest ends first.
     const { path, tokens } = random.pick(known);
     return known.find((batch) => batch.path === path && batch.tokens === tokens);
   };
@@ -115,34 +114,38 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
         .map((rule) => ({ path: cappedPath(path, rule), tokens: rule.tokens ?? 0 }))
         .find((cap) => cap.path !== null && enqueued(cap.path) + tokens > cap.tokens);
       const caps = capsOnBatches({ book, settings }, path, nowMs);
-      const found = pending.enqueue({ userPath: path, tokens }, caps, nowMs);
-      const right =
+      const found = pending.reserve({ userPath: path, tokens }, caps, nowMs);
+      const expected =
         breached === undefined ? null : { cap: breached, enqueued: enqueued(breached.path!) };
-      if (JSON.stringify(found) !== JSON.stringify(right))
-        return `a batch of ${tokens} on ${path} gets ${JSON.stringify(found)}, not ${JSON.stringify(right)}`;
+      if (JSON.stringify(found) !== JSON.stringify(expected))
+        return `a batch of ${tokens} on ${path} gets ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`;
       note(breached === undefined ? "admitted" : "refused", `${tokens} on ${path}`);
       if (breached !== undefined) return null;
       batches.push({ id: `batch_${batches.length}`, path, tokens, atMs: nowMs, state: "reserved" });
       return null;
     }
     if (kind === "submit") {
-      const batch = one("reserved");
+      const batch = someBatch("reserved");
       if (batch === undefined) return null;
       Object.assign(batch, { state: "submitted", atMs: nowMs });
       const record = {
         ...executed(),
-        ...{ userPath: batch.path, provider, model, estimated: false, atMs: nowMs },
+        userPath: batch.path,
+        provider,
+        model,
+        estimated: false,
+        atMs: nowMs,
       };
       await store.commit(pending.add(batch.id, record, nowMs, batch.tokens));
       note("submitted", batch.id);
     } else if (kind === "withdraw") {
-      const batch = one("reserved");
+      const batch = someBatch("reserved");
       if (batch === undefined) return null;
       batch.state = "over";
-      pending.withdraw({ userPath: batch.path, tokens: batch.tokens });
+      pending.endReservation({ userPath: batch.path, tokens: batch.tokens });
       note("withdrawn", batch.id);
     } else if (kind === "end" || kind === "forget") {
-      const batch = one("submitted");
+      const batch = someBatch("submitted");
       if (batch === undefined) return null;
       batch.state = "over";
       const taken = kind === "end" ? pending.take(provider, batch.id, nowMs) : undefined;
@@ -161,7 +164,7 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
     } else {
       pending = new PendingResponses(bounds);
       pending.restore(store, nowMs);
-      // Its proxy submits it again, or not at all.
+      // A restart ends reservations.
       for (const batch of batches) if (batch.state === "reserved") batch.state = "over";
       note("restarted", "");
     }

@@ -1,14 +1,14 @@
 /**
- * Histories of hard caps, each from a seed: streams that hold, draw and settle, while connections
- * break, proxies are killed, the daemon crashes, and answers are lost. The steps are the daemon's
- * own, on a store in memory; the proxies are models that know what their requests really use.
+ * Histories of hard caps, each from a seed: streams hold, draw and settle, while connections break,
+ * proxies are killed, the daemon crashes, and answers are lost. The daemon's steps are its own, on
+ * a store in memory. The proxies are models that know what their requests really use.
  *
- * Invariants, after each event: all that was used is within each cap, also what no settle has
- * charged yet or ever will; a cap holds exactly what its requests hold; an allowance never falls.
- * If children share a cap: no child gets what is left of the floor of another that wants it, and
- * none is refused or cut below its floor while there is room. At rest: nothing is held, and what
- * was charged is what was used, or what it held if its proxy was killed. Then small requests fill
- * a cap.
+ * Invariants, after each event: the use of all requests is within each cap, even if no settle has
+ * charged it yet or ever will; a cap holds exactly what its requests hold; an allowance never
+ * falls. If children share a cap: no child gets room that is left of the floor of another child
+ * that wants the cap, and none is refused or cut off below its floor while there is room. At rest:
+ * nothing is held, and each request was charged its use, or what it held if its proxy was killed.
+ * Then small requests fill a cap.
  */
 import { Held } from "../../../limiterd/counters/held.js";
 import { pathItself } from "../../../limiterd/counters/shared-cap.js";
@@ -38,28 +38,35 @@ import type { SimulationResult } from "../simulate.js";
 
 const day = 86_400;
 const rates = { input: 3_000_000, output: 15_000_000 };
-const path = { scope: "user_path", periodSeconds: day, maxRequests: null, hold: "hard" } as const;
+const hardPathRule = {
+  scope: "user_path",
+  periodSeconds: day,
+  maxRequests: null,
+  hold: "hard",
+} as const;
 const costOf = (input: number, output: number): number =>
   input * rates.input + output * rates.output;
 
 interface Cap {
   readonly name: string;
   readonly covers: (userPath: string) => boolean;
-  /** In its unit, as is what a request uses of it. */
+  /** In the cap's unit. */
   readonly cap: number;
+  /** How much of the cap these tokens use. */
   readonly used: (input: number, output: number) => number;
+  /** How much of the cap the daemon holds. */
   readonly held: (daemon: TestDaemon) => number;
 }
 
 interface Request {
   readonly lease: Lease;
   readonly metered: Metered;
-  /** What the prompt really takes: at most half of its bound. */
+  /** The real size of the prompt: at most half of its bound. */
   readonly input: number;
   output: number;
   allowance: number;
-  /** What it holds beyond that, for what its provider sends until the call is cancelled. */
-  onItsWay: number;
+  /** Held in addition, for what its provider sends until the call is cancelled. */
+  inTransit: number;
   isEnded: boolean;
 }
 
@@ -68,11 +75,12 @@ interface Amount {
   readonly output: number;
 }
 
-/** A request that has ended. */
-interface Used extends Amount {
+/** A request that has ended, with its use. */
+interface EndedRequest extends Amount {
   readonly userPath: string;
-  /** What windows have been charged, and what budgets: its use, unless its proxy was killed. */
+  /** What windows were charged: its use, unless its proxy was killed. */
   counted: Amount;
+  /** What budgets were charged: its use, unless its proxy was killed. */
   spent: Amount;
 }
 
@@ -80,7 +88,7 @@ interface Used extends Amount {
 interface Unwritten {
   readonly settle: Settle;
   readonly request: Request;
-  readonly used: Used;
+  readonly ended: EndedRequest;
   /** Whether the daemon has got it. */
   isSent: boolean;
 }
@@ -91,7 +99,7 @@ class CapsProxy {
   seq = 0;
   readonly running: Request[] = [];
   unwritten: Unwritten[] = [];
-  isLinked = true;
+  isConnected = true;
 
   constructor(id: string, peer: TestPeer) {
     this.id = id;
@@ -128,10 +136,9 @@ class History {
   hash = 0;
   #lease = 2;
   #proxyId = 0;
-  /** The children that have asked since the daemon started, while its windows didn't end. */
+  /** The children that have sent requests since the daemon started; they want the shared cap. */
   readonly #wanting = new Set<string>();
-  /** What settled requests used. */
-  readonly used: Used[] = [];
+  readonly ended: EndedRequest[] = [];
 
   constructor(seed: number) {
     this.random = createRandom(seed);
@@ -145,23 +152,36 @@ class History {
       weight: this.random.int(1, 3),
       ...(this.random.chance(0.7) ? { floor: this.random.pick([0.1, 0.25, 0.4]) } : {}),
     });
-    const all: RuleDefinition = {
-      ...{ ...path, subject: "/team", maxTokens: tokens, perChild: false },
+    const teamRule: RuleDefinition = {
+      ...hardPathRule,
+      subject: "/team",
+      maxTokens: tokens,
+      perChild: false,
       ...(isShared ? { childShares: { children: { a: share(), b: share() } } } : {}),
     };
     const template: RuleDefinition = {
-      ...{ ...path, subject: "/team", periodSeconds: day - 1, maxTokens: children },
+      ...hardPathRule,
+      subject: "/team",
+      periodSeconds: day - 1,
+      maxTokens: children,
       perChild: true,
     };
-    const cost: RuleDefinition = {
-      ...{ ...path, subject: "/", maxTokens: null, perChild: false },
+    const costRule: RuleDefinition = {
+      ...hardPathRule,
+      subject: "/",
+      maxTokens: null,
+      perChild: false,
       measureCaps: { cost: costs },
     };
-    this.rules = [all, template, cost];
+    this.rules = [teamRule, template, costRule];
     this.budgets = [
       {
-        ...{ scope: "user_path", subject: "/team/a", periodSeconds: day, amountUsd: amount },
-        ...{ perChild: false, hold: "hard" },
+        scope: "user_path",
+        subject: "/team/a",
+        periodSeconds: day,
+        amountUsd: amount,
+        perChild: false,
+        hold: "hard",
       },
     ];
     const below = (subject: string) => (userPath: string) =>
@@ -173,24 +193,38 @@ class History {
     const sum = (input: number, output: number): number => input + output;
     this.caps = [
       {
-        ...{ name: "tokens", covers: below("/team"), cap: tokens, used: sum },
-        held: ruleHeld(all, ""),
+        name: "tokens",
+        covers: below("/team"),
+        cap: tokens,
+        used: sum,
+        held: ruleHeld(teamRule, ""),
       },
       ...(isShared ? sharers : []).map((child) => ({
-        ...{ name: `share of ${child}`, cap: tokens, used: sum },
+        name: `share of ${child}`,
+        cap: tokens,
+        used: sum,
         covers: (userPath: string) => sharerOf(userPath) === child,
-        held: ({ state }: TestDaemon) => state.book.find(all)!.tenants!.held?.of(child) ?? 0,
+        held: ({ state }: TestDaemon) => state.book.find(teamRule)!.tenants!.held?.of(child) ?? 0,
       })),
       ...["a", "b"].map((child) => ({
-        ...{ name: `child ${child}`, covers: below(`/team/${child}`), cap: children, used: sum },
+        name: `child ${child}`,
+        covers: below(`/team/${child}`),
+        cap: children,
+        used: sum,
         held: ruleHeld(template, child),
       })),
       {
-        ...{ name: "cost", covers: below("/"), cap: costs * 1e12, used: costOf },
-        held: ruleHeld(cost, ""),
+        name: "cost",
+        covers: below("/"),
+        cap: costs * 1e12,
+        used: costOf,
+        held: ruleHeld(costRule, ""),
       },
       {
-        ...{ name: "budget", covers: below("/team/a"), cap: amount * 1e12, used: costOf },
+        name: "budget",
+        covers: below("/team/a"),
+        cap: amount * 1e12,
+        used: costOf,
         held: ({ state }) => [...state.budgets.budgets.values()][0]!.held?.of("") ?? 0,
       },
     ];
@@ -228,23 +262,23 @@ class History {
     const { random } = this;
     const proxy = random.pick(this.proxies);
     const kind = random.next();
-    if (kind < 0.3) this.begin(proxy);
-    else if (kind < 0.75) this.flow(proxy);
+    if (kind < 0.3) this.admit(proxy);
+    else if (kind < 0.75) this.streamOutput(proxy);
     else if (kind < 0.86) this.end(proxy);
-    else if (kind < 0.9) this.cut(proxy);
-    else if (kind < 0.95) this.link(proxy);
+    else if (kind < 0.9) this.disconnect(proxy);
+    else if (kind < 0.95) this.reconnect(proxy);
     else if (kind < 0.96) await this.kill(proxy, random.pick(["alone", "with the daemon"]));
     else if (kind < 0.98) await this.write();
     else await this.crash();
     this.check();
   }
 
-  begin(
+  admit(
     proxy: CapsProxy,
     promptTokens = this.random.int(0, 2000),
     userPath = this.random.pick(paths),
   ) {
-    if (!proxy.isLinked) return null;
+    if (!proxy.isConnected) return null;
     const { random } = this;
     const isStreamed = random.chance(0.8);
     const outputMax = random.chance(0.5) ? null : random.int(0, 3000);
@@ -252,11 +286,17 @@ class History {
     const id = this.#lease++;
     const isAlone = this.#shareHeld(() => true) === 0;
     proxy.peer.send({
-      ...{ read: 0, kind: "admit", id, userPath, credential: "authenticated", targets: [target] },
-      ...{ submission: false, metered },
+      read: 0,
+      kind: "admit",
+      id,
+      userPath,
+      credential: "authenticated",
+      targets: [target],
+      submission: false,
+      metered,
     });
     const answer = proxy.peer.received.at(-1)!;
-    this.#asks(userPath);
+    this.#noteWant(userPath);
     if (answer.kind === "refused" || answer.kind === "exceeded") {
       const isOfShares = answer.kind === "refused" && answer.subject === "/team";
       if (isOfShares) this.#checkFloorRefused(userPath, promptTokens + 64);
@@ -271,32 +311,40 @@ class History {
     } = answer as Extract<typeof answer, { kind: "admitted" }>;
     must(allowance >= 0, () => "an admission without an allowance");
     const lease: Lease = {
-      ...{ lease: id, userPath, admittedAtMs, lsn, target, submission: false },
-      ...{ targetAtMs: admittedAtMs, targetLsn: lsn },
+      lease: id,
+      userPath,
+      admittedAtMs,
+      lsn,
+      target,
+      submission: false,
+      targetAtMs: admittedAtMs,
+      targetLsn: lsn,
     };
     const input = random.int(0, Math.ceil(promptTokens / 2));
-    const onItsWay = isStreamed ? Math.floor(Math.min(outputMax ?? 64, 64) / 8) : 0;
-    proxy.running.push({ lease, metered, input, output: 0, allowance, onItsWay, isEnded: false });
+    const inTransit = isStreamed ? Math.floor(Math.min(outputMax ?? 64, 64) / 8) : 0;
+    proxy.running.push({ lease, metered, input, output: 0, allowance, inTransit, isEnded: false });
     this.note("admitted", `${id} ${userPath} ${promptTokens} ${allowance}`);
     // A request alone on a cap needs room for half of its prompt.
     this.#checkFloorsKept(userPath, isAlone ? Math.ceil(promptTokens / 2) : 0);
     return null;
   }
 
-  /** Some output flows, and more is drawn; the answer may be lost with the connection. */
-  flow(proxy: CapsProxy): void {
+  /** A stream gets some output and draws more; the answer may be lost with the connection. */
+  streamOutput(proxy: CapsProxy): void {
     const { random } = this;
     if (proxy.running.length === 0) return;
     const request = random.pick(proxy.running);
     const { metered, lease } = request;
-    const sent = request.allowance + request.onItsWay;
-    const most = Math.min(sent, metered.outputMax ?? sent);
-    request.output = random.int(request.output, Math.max(request.output, most));
-    if (!metered.isStreamed || !proxy.isLinked || request.isEnded) return;
+    const sent = request.allowance + request.inTransit;
+    const outputMax = Math.min(sent, metered.outputMax ?? sent);
+    request.output = random.int(request.output, Math.max(request.output, outputMax));
+    if (!metered.isStreamed || !proxy.isConnected || request.isEnded) return;
     const total = request.allowance + random.int(1, 1500);
     for (let times = random.chance(0.2) ? 2 : 1; times > 0; times--)
       proxy.peer.send({
-        ...{ kind: "draw", id: lease.lease, total },
+        kind: "draw",
+        id: lease.lease,
+        total,
         // Some streams are too fast to wait as long as any may.
         ...(total % 3 === 0 ? { waitMs: total % drawWaitMsMax } : {}),
       });
@@ -316,7 +364,7 @@ class History {
     const isMore = drawn.total > request.allowance;
     request.allowance = drawn.total;
     request.isEnded = drawn.cap !== undefined;
-    this.#asks(lease.userPath);
+    this.#noteWant(lease.userPath);
     if (isMore) this.#checkFloorsKept(lease.userPath, 0);
     if (request.isEnded && /limit of \/team$/.test(drawn.cap!))
       this.#checkFloorRefused(lease.userPath, 1);
@@ -329,40 +377,42 @@ class History {
     const { lease, input, output } = request;
     const cost = costOf(input, output);
     const record = executed({
-      ...{ inputTokens: input, outputTokens: output, inputCost: 0 },
-      ...{ outputCost: cost, totalCost: cost },
+      inputTokens: input,
+      outputTokens: output,
+      inputCost: 0,
+      outputCost: cost,
+      totalCost: cost,
     });
     const settle = { ...settleOf(lease, ++proxy.seq, input + output), record };
-    const used = this.#ended(request, { input, output });
-    proxy.unwritten.push({ settle, request, used, isSent: proxy.isLinked });
-    if (proxy.isLinked) proxy.peer.send(settle);
+    const ended = this.#noteEnd(request, { input, output });
+    proxy.unwritten.push({ settle, request, ended, isSent: proxy.isConnected });
+    if (proxy.isConnected) proxy.peer.send(settle);
     this.note("settled", `${lease.lease} ${input} ${output}`);
   }
 
-  /** `charged`: what it is charged. */
-  #ended({ lease, input, output }: Request, charged: Amount): Used {
-    const used = { userPath: lease.userPath, input, output, counted: charged, spent: charged };
-    this.used.push(used);
-    return used;
+  #noteEnd({ lease, input, output }: Request, charged: Amount): EndedRequest {
+    const ended = { userPath: lease.userPath, input, output, counted: charged, spent: charged };
+    this.ended.push(ended);
+    return ended;
   }
 
-  cut(proxy: CapsProxy): void {
-    if (!proxy.isLinked) return;
-    proxy.isLinked = false;
+  disconnect(proxy: CapsProxy): void {
+    if (!proxy.isConnected) return;
+    proxy.isConnected = false;
     proxy.peer.close();
     this.note("connection lost", proxy.id);
   }
 
-  link(proxy: CapsProxy): void {
-    if (proxy.isLinked) return;
+  reconnect(proxy: CapsProxy): void {
+    if (proxy.isConnected) return;
     const leases = proxy.running.map(({ lease, metered, allowance }) => ({
       ...lease,
       holding: { promptTokens: metered.promptTokens, output: allowance, rates, keyId: "" },
     }));
     proxy.peer = this.daemon.proxy(proxy.id, leases);
     // The report doesn't have the request's own maximum.
-    for (const request of proxy.running) request.onItsWay = 8;
-    proxy.isLinked = true;
+    for (const request of proxy.running) request.inTransit = 8;
+    proxy.isConnected = true;
     for (const unwritten of proxy.unwritten) {
       unwritten.isSent = true;
       proxy.peer.send(unwritten.settle);
@@ -370,30 +420,30 @@ class History {
     this.note("reconnected", proxy.id);
   }
 
-  /** Nobody learns what its running requests used, so they are charged what they held. */
+  /** Kills a proxy. Its running requests are charged what they held: nobody learns their use. */
   async kill(proxy: CapsProxy, how: "alone" | "with the daemon"): Promise<void> {
     await storeHolds(this.daemon.state);
     await this.write();
-    if (proxy.isLinked) proxy.peer.close();
+    if (proxy.isConnected) proxy.peer.close();
     this.proxies = this.proxies.filter((other) => other !== proxy);
     const lost = proxy.unwritten.filter(({ isSent }) => !isSent);
-    // A hold in the store doesn't have the request's own maximum either.
-    const bound = ({ metered, allowance, onItsWay }: Request): Amount => ({
+    // The store doesn't have a request's own maximum either.
+    const bound = ({ metered, allowance, inTransit }: Request): Amount => ({
       input: metered.promptTokens,
-      output: allowance + (how === "alone" ? onItsWay : 8),
+      output: allowance + (how === "alone" ? inTransit : 8),
     });
-    for (const request of proxy.running) this.#ended(request, bound(request));
-    for (const { request, used } of lost) used.counted = used.spent = bound(request);
+    for (const request of proxy.running) this.#noteEnd(request, bound(request));
+    for (const { request, ended } of lost) ended.counted = ended.spent = bound(request);
     if (how === "with the daemon") await this.crash();
-    this.#sweep();
+    this.#chargeInterrupted();
     // Its settles may be in a spool.
     const spooled = this.random.chance(0.6) ? lost : [];
     if (spooled.length > 0) {
       const peer = this.daemon.proxy(proxy.id);
-      for (const { settle, used } of spooled) {
+      for (const { settle, ended } of spooled) {
         peer.send(settle);
-        // A window isn't reduced.
-        used.spent = { input: used.input, output: used.output };
+        // Its settle corrects budgets. Windows aren't reduced.
+        ended.spent = { input: ended.input, output: ended.output };
       }
       peer.close();
       await this.write();
@@ -402,8 +452,8 @@ class History {
     this.note("proxy killed", `${proxy.id} ${how} ${lost.length} ${spooled.length}`);
   }
 
-  #sweep(): void {
-    for (const each of this.proxies) this.link(each);
+  #chargeInterrupted(): void {
+    for (const each of this.proxies) this.reconnect(each);
     this.daemon.nowMs += interruptedKeptMs;
     chargeInterrupted(this.daemon.state, this.daemon.nowMs);
   }
@@ -420,36 +470,37 @@ class History {
 
   async crash(): Promise<void> {
     if (this.random.chance(0.5)) await this.write();
-    for (const proxy of this.proxies) proxy.isLinked = false;
+    for (const proxy of this.proxies) proxy.isConnected = false;
     const { nowMs } = this.daemon;
     this.daemon = this.#start(this.daemon.store.crash());
     this.daemon.nowMs = nowMs;
     endReconnectGrace(this.daemon.state);
     this.#wanting.clear();
-    for (const proxy of this.proxies) this.link(proxy);
+    for (const proxy of this.proxies) this.reconnect(proxy);
     this.note("daemon crashed");
   }
 
-  #asks(userPath: string): void {
+  #noteWant(userPath: string): void {
     const child = sharerOf(userPath);
     if (child !== undefined) this.#wanting.add(child);
   }
 
-  /** What running requests of children hold of the shared cap. */
+  /** How much of the shared cap the running requests of some children hold. */
   #shareHeld(isOf: (child: string) => boolean): number {
     let held = 0;
     for (const { running } of this.proxies)
-      for (const { lease, metered, allowance, onItsWay } of running) {
+      for (const { lease, metered, allowance, inTransit } of running) {
         const child = sharerOf(lease.userPath);
-        if (child !== undefined && isOf(child)) held += metered.promptTokens + allowance + onItsWay;
+        if (child !== undefined && isOf(child))
+          held += metered.promptTokens + allowance + inTransit;
       }
     return held;
   }
 
-  /** What children have of the shared cap: what they have used, and what their requests hold. */
+  /** How much of the shared cap some children have used, or their requests hold. */
   #shareUsed(isOf: (child: string) => boolean): number {
     let used = this.#shareHeld(isOf);
-    for (const { userPath, counted } of this.used) {
+    for (const { userPath, counted } of this.ended) {
       const child = sharerOf(userPath);
       if (child !== undefined && isOf(child)) used += counted.input + counted.output;
     }
@@ -461,31 +512,32 @@ class History {
     return shareOfChild(childShares ?? {}, child).floor * maxTokens!;
   }
 
-  /** A child has got something. `beyond`: what it may have got beyond its room. */
-  #checkFloorsKept(userPath: string, beyond: number): void {
+  /**
+   * Checks that a child beyond its floor didn't get what is kept for the floors of others. A
+   * request alone on the cap may have got `excess` more, which only the bound of its prompt holds.
+   */
+  #checkFloorsKept(userPath: string, excess: number): void {
     const child = sharerOf(userPath);
-    const own = this.#shareUsed((each) => each === child);
-    if (child === undefined || own <= this.#floorOf(child)) return;
+    const childUse = this.#shareUsed((each) => each === child);
+    if (child === undefined || childUse <= this.#floorOf(child)) return;
     const free = this.rules[0]!.maxTokens! - this.#shareUsed(() => true);
     let kept = 0;
     for (const other of this.#wanting)
       if (other !== child)
         kept += Math.max(0, this.#floorOf(other) - this.#shareUsed((each) => each === other));
-    // A request alone may have got what only the bound of its prompt holds.
     must(
-      kept === 0 || kept <= free + beyond + 1,
+      kept === 0 || kept <= free + excess + 1,
       () => `${child} got what is kept: ${kept} of ${free} free`,
     );
   }
 
-  /** The shared cap has refused a child that needs so much. */
+  /** Checks that a refused child, which needs this much, has used its floor or there is no room. */
   #checkFloorRefused(userPath: string, need: number): void {
-    // The daemon doesn't know yet what the requests of others have not used.
-    if (!this.proxies.every(({ isLinked }) => isLinked)) return;
+    // The daemon learns from settles how much requests have left unused of what they held.
+    if (!this.proxies.every(({ isConnected }) => isConnected)) return;
     const child = sharerOf(userPath)!;
-    const own = this.#shareUsed((each) => each === child);
     const free = this.rules[0]!.maxTokens! - this.#shareUsed(() => true);
-    const left = this.#floorOf(child) - own;
+    const left = this.#floorOf(child) - this.#shareUsed((each) => each === child);
     must(
       left <= need || free <= need,
       () => `${child} has ${left} of its floor and ${free} are free, but it is refused`,
@@ -493,10 +545,10 @@ class History {
     if (this.#floorOf(child) > 0) this.note("floor used up", child);
   }
 
-  /** What the requests that a cap counts have used. */
+  /** The use of all requests that a cap counts. */
   #usedOf({ covers, used }: Cap): number {
     let sum = 0;
-    for (const { userPath, input, output } of this.used)
+    for (const { userPath, input, output } of this.ended)
       if (covers(userPath)) sum += used(input, output);
     for (const { running } of this.proxies)
       for (const { lease, input, output } of running)
@@ -504,10 +556,10 @@ class History {
     return sum;
   }
 
-  /** What a cap has been charged. */
+  /** How much was charged to a cap. */
   #chargedOf({ covers, used, name }: Cap): number {
     let sum = 0;
-    for (const { userPath, counted, spent } of this.used) {
+    for (const { userPath, counted, spent } of this.ended) {
       const { input, output } = name === "budget" ? spent : counted;
       if (covers(userPath)) sum += used(input, output);
     }
@@ -515,26 +567,26 @@ class History {
   }
 
   check(): void {
-    const isLinked = this.proxies.every((proxy) => proxy.isLinked);
+    const isConnected = this.proxies.every((proxy) => proxy.isConnected);
     for (const cap of this.caps) {
       const used = this.#usedOf(cap);
       must(used <= cap.cap + 1, () => `${cap.name}: ${used} of ${cap.cap} used`);
       let held = 0;
       for (const { running } of this.proxies)
-        for (const { lease, metered, allowance, onItsWay } of running)
+        for (const { lease, metered, allowance, inTransit } of running)
           if (cap.covers(lease.userPath))
-            held += cap.used(metered.promptTokens, allowance + onItsWay);
-      const known = cap.held(this.daemon);
+            held += cap.used(metered.promptTokens, allowance + inTransit);
+      const heldByDaemon = cap.held(this.daemon);
       // Requests that ended while their proxy was away are held until their settles arrive.
       must(
-        isLinked ? known === held : known >= held,
-        () => `${cap.name}: ${known} held, not ${held}`,
+        isConnected ? heldByDaemon === held : heldByDaemon >= held,
+        () => `${cap.name}: ${heldByDaemon} held, not ${held}`,
       );
     }
   }
 
   async rest(): Promise<void> {
-    for (const proxy of this.proxies) this.link(proxy);
+    for (const proxy of this.proxies) this.reconnect(proxy);
     for (const proxy of this.proxies) while (proxy.running.length > 0) this.end(proxy);
     this.check();
     for (const cap of this.caps) {
@@ -556,12 +608,12 @@ class History {
   /** Small requests one after the other use at least 99% of the smallest cap. */
   fill(): void {
     const [proxy] = this.proxies;
-    // Until nobody gets more: floors are kept for children that want them.
+    // All sharers take turns, because what their floors keep is free for nobody else.
     const team = ["/team/a", "/team/b", "/team"];
     const filling = this.rules[0]!.childShares === undefined ? team.slice(0, 1) : team;
     let refused = 0;
     for (let i = 0; i < 20_000 && refused < filling.length; i++) {
-      if (this.begin(proxy!, 20, filling[i % filling.length]!) !== null) {
+      if (this.admit(proxy!, 20, filling[i % filling.length]!) !== null) {
         refused++;
         continue;
       }

@@ -1,13 +1,13 @@
 /**
  * Histories of hard caps that two or three hosts share, each from a seed: streams on all hosts
- * hold, draw and settle, while the engine answers late or not at all, or loses its data, hosts are
- * cut off, and daemons and proxies are killed. Time is virtual, and the daemons' steps are their
- * own.
+ * hold, draw and settle. Meanwhile the engine answers late or not at all, or loses its data; hosts
+ * are cut off, and daemons and proxies are killed. Time is virtual, and the daemons' steps are
+ * their own.
  *
- * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
- * charged yet or ever will. Some histories have a budget alone, whose short periods end while
- * streams run, and no host is cut off. At rest no host claims anything. Then small requests fill
- * the cap.
+ * Invariant, after each event: the use on all hosts is within each cap, even if no settle has
+ * charged it yet or ever will. Some histories have only a budget, whose short periods end while
+ * streams run; in these no host is cut off. At rest no host claims anything. Then small requests
+ * fill the cap.
  */
 import { engineRetryMsMax, settleMs } from "../../../limiterd/bounds.js";
 import { chargeInterrupted, storeHolds } from "../../../limiterd/handlers/interrupted-requests.js";
@@ -35,8 +35,8 @@ interface Running {
   lease: Lease | null;
   output: number;
   allowance: number;
-  /** The total of a draw without an answer; null: none. */
-  drawing: number | null;
+  /** The total of the draw that has no answer yet; null: none. */
+  unansweredDraw: number | null;
   isEnded: boolean;
 }
 
@@ -55,25 +55,31 @@ class SharedHistory {
   /** The length of the budget's periods; a day if none ends. */
   readonly #periodSeconds: number;
   #period = 0;
-  /** Otherwise a restarted daemon knows only from its proxies what their requests hold. */
+  /**
+   * Whether daemons store what requests hold. Otherwise a restarted daemon learns it only from its
+   * proxies.
+   */
   readonly #storesHolds: boolean;
-  /** When the daemons charge interrupted and store what requests hold. */
+  /** When daemons next charge interrupted requests, and store what requests hold. */
   #tickMs = 0;
-  /** What was charged in periods that have ended. */
+  /** The cost of periods that have ended. */
   #costBefore = 0;
+  /** How many of its daemon's messages each host's proxy has read. */
   readonly #read = new Map<Host, number>();
   readonly #running = new Map<string, Running>();
   /** Settles that the daemon of a host may not have written yet. */
   readonly #unwritten = new Map<Host, Settle[]>();
   /** When each host reaches the engine again. */
   readonly #backMs = new Map<Host, number>();
-  /** Until then no host is cut off or killed: an engine without data knows only who reports. */
+  /**
+   * Until then no host is cut off or killed: an engine without data knows only hosts that report.
+   */
   #calmUntilMs = 0;
   #id = 1;
   #seq = 0;
   #usedTokens = 0;
   #usedCost = 0;
-  /** What was charged to requests of killed proxies beyond what they have used. */
+  /** What requests of killed proxies were charged beyond their use. */
   #unusedTokens = 0;
   #unusedCost = 0;
   /** Refusals since the last admission, while the cap is filled. */
@@ -87,22 +93,32 @@ class SharedHistory {
     this.#tokens = this.#endsPeriods ? Infinity : this.random.int(20_000, 200_000);
     this.#cost = this.#endsPeriods ? Infinity : this.random.int(20, 200) / 100;
     this.#amount = this.random.int(20, 200) / (this.#endsPeriods ? 400 : 100);
-    const of = {
-      ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
-      ...({ maxRequests: null, hold: "hard" } as const),
-    };
+    const hardRule = {
+      scope: "user_path",
+      subject: "/",
+      periodSeconds: 86_400,
+      perChild: false,
+      maxRequests: null,
+      hold: "hard",
+    } as const;
     const rules: RuleDefinition[] = [
-      { ...of, maxTokens: this.#tokens },
-      { ...of, periodSeconds: 86_399, maxTokens: null, measureCaps: { cost: this.#cost } },
+      { ...hardRule, maxTokens: this.#tokens },
+      { ...hardRule, periodSeconds: 86_399, maxTokens: null, measureCaps: { cost: this.#cost } },
     ];
     const budget: BudgetDefinition = {
-      ...({ scope: "user_path", subject: "/", perChild: false } as const),
-      ...{ periodSeconds: this.#periodSeconds, amountUsd: this.#amount, hold: "hard" },
+      scope: "user_path",
+      subject: "/",
+      perChild: false,
+      periodSeconds: this.#periodSeconds,
+      amountUsd: this.#amount,
+      hold: "hard",
       ...(rolling ? { rolling } : {}),
     };
     const count = this.random.int(2, 3);
     this.hosts = startHosts(this.#endsPeriods ? [] : rules, {
-      ...{ count, budgets: [budget], startMs: beginMs + this.random.int(0, 999) },
+      count,
+      budgets: [budget],
+      startMs: beginMs + this.random.int(0, 999),
     });
   }
 
@@ -120,9 +136,9 @@ class SharedHistory {
     const kind = random.next();
     const running = [...this.#running.values()].filter(({ lease }) => lease !== null);
     if (kind < 0.3) this.begin(random.pick(hosts.all), random.int(0, 1000));
-    else if (kind < 0.75 && running.length > 0) this.flow(random.pick(running));
+    else if (kind < 0.75 && running.length > 0) this.streamOutput(random.pick(running));
     else if (kind < 0.85 && running.length > 0) this.end(random.pick(running));
-    else if (kind < 0.87) this.trouble(random.pick(hosts.all));
+    else if (kind < 0.87) this.disturb(random.pick(hosts.all));
     else if (kind < 0.885 && !this.#isCalm) await this.restart(random.pick(hosts.all));
     else if (kind < 0.89) this.#loseEngine();
     else if (kind < 0.9) await this.#killProxy(random.pick(hosts.all));
@@ -130,7 +146,7 @@ class SharedHistory {
     await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
   }
 
-  trouble(host: Host): void {
+  disturb(host: Host): void {
     const { random } = this;
     host.cutOff =
       this.#backMs.has(host) || (random.chance(0.3) && !this.#endsPeriods && !this.#isCalm);
@@ -165,7 +181,7 @@ class SharedHistory {
       }
   }
 
-  /** What its proxy doesn't know to be written, the proxy reports again. */
+  /** Restarts a daemon. Its proxy reports again what isn't known to be written. */
   async restart(host: Host): Promise<void> {
     await host.daemon.commit();
     if (this.random.chance(0.5)) await host.daemon.commit();
@@ -192,10 +208,10 @@ class SharedHistory {
     for (const settle of unwritten) host.proxy.send(settle);
     for (const request of running)
       if (request.lease === null) this.#ask(request);
-      else if (request.drawing !== null) this.#draw(request, request.drawing);
+      else if (request.unansweredDraw !== null) this.#draw(request, request.unansweredDraw);
   }
 
-  /** Its running requests are charged what they held. */
+  /** Kills a proxy. Its running requests are charged what they held. */
   async #killProxy(host: Host): Promise<void> {
     await storeHolds(host.daemon.state);
     await host.daemon.commit();
@@ -219,26 +235,32 @@ class SharedHistory {
     if (this.random.chance(0.3)) await this.#useElsewhere(host);
   }
 
-  /** Requests on the other hosts use all that they get. */
+  /** Lets requests on the other hosts use all that they get. */
   async #useElsewhere(away: Host): Promise<void> {
     const others = this.hosts.all.filter((host) => host !== away);
     for (let i = 0; i < 40; i++) {
       if (i % 10 === 0) for (const host of others) this.begin(host, 0);
       await this.pass(5);
       for (const request of this.#running.values())
-        if (request.host !== away && request.lease !== null) this.flow(request);
+        if (request.host !== away && request.lease !== null) this.streamOutput(request);
     }
   }
 
   #draw(request: Running, total: number): void {
-    request.drawing = total;
+    request.unansweredDraw = total;
     request.host.proxy.send({ kind: "draw", id: request.id, total });
   }
 
   #ask({ host, id, metered }: Running): void {
     host.proxy.send({
-      ...{ read: 0, kind: "admit", id, userPath: "/", credential: "authenticated" },
-      ...{ targets: [target], submission: false, metered },
+      read: 0,
+      kind: "admit",
+      id,
+      userPath: "/",
+      credential: "authenticated",
+      targets: [target],
+      submission: false,
+      metered,
     });
   }
 
@@ -252,18 +274,25 @@ class SharedHistory {
       rates: [rates],
     };
     const request: Running = {
-      ...{ host, id, metered, input: random.int(0, Math.ceil(promptTokens / 2)) },
-      ...{ lease: null, output: 0, allowance: 0, drawing: null, isEnded: false },
+      host,
+      id,
+      metered,
+      input: random.int(0, Math.ceil(promptTokens / 2)),
+      lease: null,
+      output: 0,
+      allowance: 0,
+      unansweredDraw: null,
+      isEnded: false,
     };
     this.#running.set(`${host.id} ${id}`, request);
     this.#ask(request);
   }
 
-  flow(request: Running): void {
+  streamOutput(request: Running): void {
     const { metered } = request;
-    const most = Math.min(request.allowance, metered.outputMax ?? request.allowance);
-    request.output = this.random.int(request.output, Math.max(request.output, most));
-    if (!metered.isStreamed || request.isEnded || request.drawing !== null) return;
+    const outputMax = Math.min(request.allowance, metered.outputMax ?? request.allowance);
+    request.output = this.random.int(request.output, Math.max(request.output, outputMax));
+    if (!metered.isStreamed || request.isEnded || request.unansweredDraw !== null) return;
     this.#draw(request, request.allowance + this.random.int(1, 1500));
   }
 
@@ -271,8 +300,11 @@ class SharedHistory {
     this.#running.delete(`${host.id} ${id}`);
     const cost = costOf(input, output);
     const record = executed({
-      ...{ inputTokens: input, outputTokens: output, inputCost: 0 },
-      ...{ outputCost: cost, totalCost: cost },
+      inputTokens: input,
+      outputTokens: output,
+      inputCost: 0,
+      outputCost: cost,
+      totalCost: cost,
     });
     const settle = { ...settleOf(lease!, ++this.#seq, input + output), record };
     this.#unwritten.set(host, [...(this.#unwritten.get(host) ?? []), settle]);
@@ -297,13 +329,13 @@ class SharedHistory {
     for (const host of this.hosts.all) {
       const { received } = host.proxy;
       for (let i = this.#read.get(host) ?? 0; i < received.length; i++)
-        this.#hear(host, received[i]!);
+        this.#readAnswer(host, received[i]!);
       this.#read.set(host, received.length);
     }
     this.#check();
   }
 
-  #hear(host: Host, answer: FromDaemon): void {
+  #readAnswer(host: Host, answer: FromDaemon): void {
     if (!("id" in answer)) return;
     const request = this.#running.get(`${host.id} ${answer.id}`);
     if (request === undefined) return;
@@ -312,14 +344,20 @@ class SharedHistory {
       if (allowance < 0) throw new Violation("an admission without an allowance");
       request.allowance = allowance;
       request.lease = {
-        ...{ lease: request.id, userPath: "/", admittedAtMs, lsn, target, submission: false },
-        ...{ targetAtMs: admittedAtMs, targetLsn: lsn },
+        lease: request.id,
+        userPath: "/",
+        admittedAtMs,
+        lsn,
+        target,
+        submission: false,
+        targetAtMs: admittedAtMs,
+        targetLsn: lsn,
       };
       this.#refused = 0;
       this.note("admitted", `${host.id} ${request.id} ${allowance}`);
     } else if (answer.kind === "drawn") {
       if (answer.total < request.allowance) throw new Violation("an allowance fell");
-      request.drawing = null;
+      request.unansweredDraw = null;
       request.allowance = answer.total;
       request.isEnded = answer.cap !== undefined;
       this.note(request.isEnded ? "cut" : "drawn", `${host.id} ${request.id} ${answer.total}`);
@@ -373,7 +411,7 @@ class SharedHistory {
       for (const request of this.#running.values()) {
         for (let draws = 0; draws < 20 && !request.isEnded; draws++) {
           if (request.lease === null || !request.metered.isStreamed) break;
-          if (request.drawing === null) this.#draw(request, request.allowance + 4096);
+          if (request.unansweredDraw === null) this.#draw(request, request.allowance + 4096);
           await this.pass(1);
         }
         if (request.lease === null) continue;

@@ -32,11 +32,12 @@ export function mustBeAtRest(system: SystemAtRest): void {
   const { world, daemon, proxies } = system;
   if (!daemon.listening) world.fail("the daemon is not up after the healing");
   for (const proxy of proxies)
-    if (!proxy.quiet())
+    if (!proxy.isQuiet())
       world.fail(
         `${proxy.id} is not at rest: ${proxy.client.unsettled} settles, reachable ${proxy.client.reachable}`,
       );
-  if (system.left.size > 0) world.fail(`what ${system.left.size} stopped proxies left is there`);
+  if (system.left.fileCount > 0)
+    world.fail(`what ${system.left.fileCount} stopped proxies left is there`);
   const { peers } = daemon.state!;
   for (const { leases, proxy } of peers)
     if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "no proxy"} are left`);
@@ -57,10 +58,10 @@ function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: Sys
   const wrong = usageDifference(disk, daemon.state!, { nowMs, clockStepped });
   if (wrong !== null) world.fail(wrong);
   const recorded = new Set(recordsOn(disk).map(({ requestId }) => requestId));
-  for (const { process, stopped, served } of everyProxy) {
+  for (const { process, isStopped, served } of everyProxy) {
     for (const { request, settles } of served) {
       if (
-        (process.alive || stopped) &&
+        (process.alive || isStopped) &&
         request.record !== null &&
         settles.some(({ part }) => part === "request") &&
         !recorded.has(recordId(request.number))
@@ -68,7 +69,7 @@ function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: Sys
         world.fail(`request ${request.number} has ended and has no record`);
       const reported = settles.filter(({ part }) => part === "progress").length;
       for (let i = 0; i < reported; i++)
-        if ((process.alive || stopped) && !recorded.has(progressId(request.number, i)))
+        if ((process.alive || isStopped) && !recorded.has(progressId(request.number, i)))
           world.fail(`part ${i} of request ${request.number} has no record`);
     }
   }
@@ -77,8 +78,8 @@ function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: Sys
 
 function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): void {
   const { id, served } = proxy;
-  const survives = proxy.process.alive || proxy.stopped;
-  const unread = proxy.stopped ? witness.verdicts.unread(id) : [];
+  const survives = proxy.process.alive || proxy.isStopped;
+  const unread = proxy.isStopped ? witness.verdicts.unread(id) : [];
   const left = survives ? witness.register.neverEnded(id, unread) : null;
   if (left !== null) world.fail(`nothing runs, and this stays counted: ${left}`);
   const charged = new Map<string, number>();
@@ -88,9 +89,9 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
     const key = chargeKey(part, of.atPath ? of.path : null, of.target, use.tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
-  for (const { request, settles, holds, outcome } of served) {
+  for (const { request, settles, toldTargets, outcome } of served) {
     if (survives && outcome === null) world.fail(`request ${request.number} was never answered`);
-    const counted = holds.map((target) => ({ part: "request", target, tokens: 0 }) as const);
+    const counted = toldTargets.map((target) => ({ part: "request", target, tokens: 0 }) as const);
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;

@@ -129,7 +129,8 @@ export function createExpectation(truth: Truth) {
       headers({ headers, target }, counted) {
         const ofMeasures = Object.entries(headers?.measures ?? {});
         const sent = {
-          ...{ requests: triple(headers?.requests), tokens: triple(headers?.tokens) },
+          requests: triple(headers?.requests),
+          tokens: triple(headers?.tokens),
           ...Object.fromEntries(ofMeasures.map(([measure, left]) => [measure, triple(left)])),
         };
         const request = countedAt(question, counted, target);

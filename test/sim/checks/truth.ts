@@ -46,7 +46,12 @@ export interface CountedTokens {
 /** What a rule counts of a subject in a period. */
 export type Cell = Record<"requests" | "tokens" | OracleMeasure, number>;
 export const noCounts: Readonly<Cell> = {
-  ...{ requests: 0, tokens: 0, input_tokens: 0, output_tokens: 0, cost: 0, tool_calls: 0 },
+  requests: 0,
+  tokens: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost: 0,
+  tool_calls: 0,
 };
 
 /** A rule from its creation to its deletion or its next creation. */

@@ -64,8 +64,14 @@ export class WaitingRequests {
     const ofHolder = this.#all.get(holder) ?? new Map<number, WaitingRequest>();
     this.#all.set(holder, ofHolder);
     ofHolder.set(message.id, {
-      ...{ holder, message, question, arrivedMs },
-      ...{ deadlineMs: arrivedMs + askedMs!, roomMs: 0, overdueMs: 0, refusedBy },
+      holder,
+      message,
+      question,
+      arrivedMs,
+      deadlineMs: arrivedMs + askedMs!,
+      roomMs: 0,
+      overdueMs: 0,
+      refusedBy,
     });
     this.#world.count(waitedMs > 0 ? "waits again" : "waits");
   }

@@ -1,7 +1,7 @@
 /**
- * The engine that simulated hosts share: the twin behind a network that loses questions and
- * answers, doubles them, and brings them late. A host hears of a question within a second or not at
- * all; the engine may execute it long after that.
+ * The engine that simulated hosts share: the twin, behind a network that loses, doubles and delays
+ * questions and answers. A host gets the answer to a question within a second or not at all; the
+ * engine may execute the question long after that.
  */
 import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
 import {
@@ -19,7 +19,7 @@ export interface NetworkFaults {
   readonly slow: number;
 }
 
-/** After it the connection is given up, and no answer counts. */
+/** After this time a host gives up the connection and takes no answer. */
 export const answerMaxMs = 1000;
 
 export class SharedEngine {
@@ -27,10 +27,10 @@ export class SharedEngine {
   readonly #faults: NetworkFaults;
   readonly #aheadMs: number;
   twin: CounterTwin = createCounterTwin();
-  /** Another text whenever it may have lost something. */
+  /** Changes whenever the engine may have lost data. */
   epoch = 1;
-  /** No network fails any more. */
-  healed = false;
+  /** Whether network faults have ended. */
+  isHealed = false;
 
   constructor(world: World, faults: NetworkFaults, aheadMs: number) {
     this.#world = world;
@@ -42,20 +42,20 @@ export class SharedEngine {
     return Math.floor(this.#world.nowMs + this.#aheadMs);
   }
 
-  /** The port of one host; `cut`: whether nothing passes now. */
-  portOf(asker: Asker, process: Process, cut: () => boolean): SharedLimits {
+  /** The port of one host. `isCut`: whether the host doesn't reach the engine. */
+  portOf(asker: Asker, process: Process, isCut: () => boolean): SharedLimits {
     const travel = <T>(run: () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
         const { random } = this.#world;
         const faults = this.#faults;
-        let over = false;
+        let isOver = false;
         this.#world.after(answerMaxMs, process, () => {
-          if (over) return;
-          over = true;
+          if (isOver) return;
+          isOver = true;
           reject(new Error("it doesn't answer"));
         });
-        const happens = (chance: number): boolean => !this.healed && random.chance(chance);
-        if (cut() || happens(faults.lost)) return this.#world.count("question lost");
+        const happens = (chance: number): boolean => !this.isHealed && random.chance(chance);
+        if (isCut() || happens(faults.lost)) return this.#world.count("question lost");
         const late = happens(faults.late);
         if (late) this.#world.count("question executed late");
         const isLost = happens(faults.answerLost);
@@ -65,10 +65,10 @@ export class SharedEngine {
         const backMs = random.skewed(0.05, 5) + slow / 2;
         this.#world.after(thereMs, null, () => {
           const answer = run();
-          if (isLost || cut()) return;
+          if (isLost || isCut()) return;
           this.#world.after(backMs, process, () => {
-            if (over) return;
-            over = true;
+            if (isOver) return;
+            isOver = true;
             resolve(answer);
           });
         });

@@ -1,7 +1,8 @@
 /**
- * One seed of several hosts that count together, from the first request to the last comparison:
- * the oracle judges what all of them have admitted. A time of work and faults; then the faults
- * stop, all requests end and everything is idle, and the engine must have counted what was used.
+ * A history of several hosts that count together, from a seed. First come requests and faults; an
+ * oracle (`union-truth.ts`) checks the admissions of all hosts against the caps. Then the faults
+ * stop, all requests end, and everything is idle: the engine must have counted exactly what was
+ * used.
  */
 import {
   farPeriodMs,
@@ -21,16 +22,17 @@ import { type RuleBreach, SimulatedHost } from "./simulated-host.js";
 import { type Admitted, counterOn, estimate, UnionTruth } from "./union-truth.js";
 
 const beginMs = 1_767_225_600_000;
+/** How long requests and faults last. */
 const faultsMs = 9_000;
-/** The same where caps are far at first. */
-const wideMs = 25_000;
-/** Longer than a slow question, what a share is kept, and the settling of an engine. */
+/** How long they last with wide caps. */
+const wideFaultsMs = 25_000;
+/** Longer than a slow question, than a share is kept, and than an engine settles. */
 const restMs = 12_000;
-/** As long a host's charges may be unknown to another one, and a question may take. */
+/** How long a host may not know the charges of another host, near a cap. */
 const unknownTokensMs = 2_300;
-/** The same far from the cap, where hosts tell and hear within seconds. */
+/** How long far from a cap, where hosts report and ask only every few seconds. */
 const unknownFarMs = unknownTokensMs + farRenewMs + farTokensFreshMs;
-/** Near is what is left when so much of a cap has been charged for so long. */
+/** From this part of a cap on, the hosts have noticed that it is near. */
 const nearPart = 7 / 8;
 
 export async function simulateHosts(seed: number): Promise<SimulationResult> {
@@ -71,36 +73,42 @@ class HostsSimulation {
   readonly #engine: SharedEngine;
   readonly #truth = new UnionTruth();
   readonly #hosts: SimulatedHost[] = [];
-  /** As they were changed last; each host hears of that after a while. */
+  /** The rules after the last change, of which each host hears later. */
   readonly #rules: RuleDefinition[];
   readonly #failureMode: ClusterFailureMode;
-  readonly #calm: boolean;
-  /** Wide caps, which are far at first, and bursts that bring them near. */
-  readonly #wide: boolean;
-  /** Nothing fails, but wall clocks jump again and again; hosts are busy in turn. */
-  readonly #jumpy: boolean;
-  /** The hosts' clocks are those of the engine. */
-  readonly #sameClocks: boolean;
-  #healing = false;
-  /** Until then an engine that lost data, and a host that couldn't say so, may let more pass. */
+  /** Whether nothing fails. */
+  readonly #isCalm: boolean;
+  /** Whether caps are wide, so that they are far at first, and bursts bring them near. */
+  readonly #isWide: boolean;
+  /** Whether wall clocks jump again and again, while hosts are busy in turn. Nothing fails then. */
+  readonly #isJumpy: boolean;
+  /** Whether the hosts' clocks agree with the engine's. */
+  readonly #hasSameClocks: boolean;
+  /** Whether faults have ended. */
+  #isHealing = false;
+  /**
+   * Until then the hosts may admit more than a cap, because the engine has lost data while a host
+   * couldn't tell it what it had used.
+   */
   #looseUntilMs = 0;
-  /** The ids of hosts whose daemon was killed, and of those whose clock was set. */
+  /** The ids of hosts whose daemon was killed. */
   readonly #killed = new Set<string>();
+  /** The ids of hosts whose clock was set. */
   readonly #clockSet = new Set<string>();
-  /** The engine has lost what it was told. */
-  #forgot = false;
-  /** Starts of daemons: what was granted to an earlier one counts as used. */
+  /** Whether the engine has lost data. */
+  #hasLostData = false;
+  /** How often daemons were restarted: what was granted to an earlier process counts as used. */
   #restarts = 0;
 
   constructor(world: World) {
     const { random } = world;
     this.#world = world;
-    this.#wide = random.chance(0.3);
-    this.#jumpy = !this.#wide && random.chance(0.3);
-    this.#calm = this.#jumpy || random.chance(this.#wide ? 0.5 : 0.3);
-    this.#sameClocks = !this.#jumpy && ((this.#wide && this.#calm) || random.chance(0.5));
+    this.#isWide = random.chance(0.3);
+    this.#isJumpy = !this.#isWide && random.chance(0.3);
+    this.#isCalm = this.#isJumpy || random.chance(this.#isWide ? 0.5 : 0.3);
+    this.#hasSameClocks = !this.#isJumpy && ((this.#isWide && this.#isCalm) || random.chance(0.5));
     this.#failureMode = random.chance(0.8) ? "closed" : random.pick(["local", "open"] as const);
-    const chance = (max: number): number => (this.#calm ? 0 : random.between(0, max));
+    const chance = (max: number): number => (this.#isCalm ? 0 : random.between(0, max));
     const faults: NetworkFaults = {
       lost: chance(0.05),
       answerLost: chance(0.05),
@@ -109,14 +117,14 @@ class HostsSimulation {
       slow: chance(0.1),
     };
     this.#engine = new SharedEngine(world, faults, beginMs + random.int(0, 60_000));
-    this.#rules = [...(this.#wide ? wideRules(random) : narrowRules(random))];
+    this.#rules = [...(this.#isWide ? wideRules(random) : narrowRules(random))];
     const hosts = random.int(2, 4);
     for (let i = 1; i <= hosts; i++) this.#hosts.push(this.#newHost(i, hosts));
   }
 
   #newHost(index: number, hosts: number): SimulatedHost {
     const { random } = this.#world;
-    const skewMs = this.#sameClocks ? 0 : random.between(-4000, 4000);
+    const skewMs = this.#hasSameClocks ? 0 : random.between(-4000, 4000);
     return new SimulatedHost(`host-${index}`, this.#engine.nowMs - this.#world.nowMs + skewMs, {
       world: this.#world,
       engine: this.#engine,
@@ -125,7 +133,7 @@ class HostsSimulation {
       failureMode: this.#failureMode,
       onAdmitted: (host, userPath) => this.#admitted(host, userPath),
       onRefused: (host, breach) => this.#refused(host, breach),
-      onGrantedUnaware: () => this.#loose(),
+      onGrantedUnaware: () => this.#loosen(),
       onCharged: (userPath, tokens) =>
         void this.#truth.charged.push({ atMs: this.#engine.nowMs, userPath, tokens }),
     });
@@ -133,14 +141,14 @@ class HostsSimulation {
 
   async run(): Promise<void> {
     const { random } = this.#world;
-    this.#requestEvery(this.#wide ? random.skewed(5, 30) : random.skewed(4, 80));
-    if (this.#jumpy) this.#jumpEvery(random.skewed(150, 800));
-    else if (!this.#calm) this.#faultEvery(random.skewed(300, 4000));
-    const restsMs = (this.#wide ? wideMs : faultsMs) + restMs;
+    this.#requestEvery(this.#isWide ? random.skewed(5, 30) : random.skewed(4, 80));
+    if (this.#isJumpy) this.#jumpEvery(random.skewed(150, 800));
+    else if (!this.#isCalm) this.#faultEvery(random.skewed(300, 4000));
+    const restsMs = (this.#isWide ? wideFaultsMs : faultsMs) + restMs;
     await this.#world.run(restsMs - restMs, () => this.#check());
     this.#heal();
     await this.#world.run(restsMs, () => this.#check());
-    // A share is kept that long where a request outlasted the first look at it.
+    // A host keeps a share longer if a request still ran when the host first looked at it.
     if (this.#hosts.some(({ shares }) => shares.size > 0))
       await this.#world.run(restsMs + keptMs, () => this.#check());
     this.#mustBeAtRest();
@@ -149,11 +157,11 @@ class HostsSimulation {
 
   #requestEvery(meanMs: number): void {
     const { random } = this.#world;
-    // For two seconds of seven it is ten times as busy, and mostly on one host.
-    const isBurst = this.#wide && this.#world.nowMs % 7000 < 2000;
-    const pauseMs = this.#wide && !isBurst ? 10 * meanMs : meanMs;
+    // In two of each seven seconds there are ten times as many requests, mostly on one host.
+    const isBurst = this.#isWide && this.#world.nowMs % 7000 < 2000;
+    const pauseMs = this.#isWide && !isBurst ? 10 * meanMs : meanMs;
     this.#world.after(-Math.log(1 - random.next()) * pauseMs, null, () => {
-      if (this.#healing) return;
+      if (this.#isHealing) return;
       const host = isBurst && random.chance(0.8) ? this.#hosts[0]! : this.#busyHost();
       const userPath = random.pick(["/a", "/a/x", "/b", "/c/y"]);
       this.#world.after(0, host.process, () => void host.ask(userPath));
@@ -161,22 +169,22 @@ class HostsSimulation {
     });
   }
 
-  /** Where clocks jump, one after the other: what a host holds then lies unused for a while. */
+  /** If clocks jump, hosts are busy in turn, so that what a host holds is unused for a while. */
   #busyHost(): SimulatedHost {
     const turn = Math.floor(this.#world.nowMs / 700) % this.#hosts.length;
-    return this.#jumpy ? this.#hosts[turn]! : this.#world.random.pick(this.#hosts);
+    return this.#isJumpy ? this.#hosts[turn]! : this.#world.random.pick(this.#hosts);
   }
 
   #jumpEvery(meanMs: number): void {
     const { random } = this.#world;
     this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
-      if (this.#healing) return;
-      this.#step(random.pick(this.#hosts), random.between(-9000, 9000));
+      if (this.#isHealing) return;
+      this.#setClock(random.pick(this.#hosts), random.between(-9000, 9000));
       this.#jumpEvery(meanMs);
     });
   }
 
-  #step(host: SimulatedHost, byMs: number): void {
+  #setClock(host: SimulatedHost, byMs: number): void {
     this.#clockSet.add(host.id);
     host.wallAheadMs += byMs;
     this.#world.trace(`clock of ${host.id} set by ${byMs}`);
@@ -185,7 +193,7 @@ class HostsSimulation {
   #faultEvery(meanMs: number): void {
     const { random } = this.#world;
     this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
-      if (this.#healing) return;
+      if (this.#isHealing) return;
       this.#fault(random.pick(this.#hosts));
       this.#faultEvery(meanMs);
     });
@@ -204,40 +212,40 @@ class HostsSimulation {
     }
     if (kind === "pause") world.pause(host.process, random.skewed(10, 4000));
     if (kind === "cut") host.cutUntilMs = world.nowMs + random.skewed(50, 4000);
-    if (kind === "step") this.#step(host, random.between(-9000, 3000));
-    if (kind === "cap" && !this.#wide) this.#changeCap();
-    if (kind === "wipe") this.#lose(() => this.#engine.twin.wipe());
+    if (kind === "step") this.#setClock(host, random.between(-9000, 3000));
+    if (kind === "cap" && !this.#isWide) this.#changeCap();
+    if (kind === "wipe") this.#loseData(() => this.#engine.twin.wipe());
     if (kind === "fail over") {
       const putBack = this.#engine.twin.copy();
-      world.after(random.skewed(1, 400), null, () => this.#lose(putBack));
+      world.after(random.skewed(1, 400), null, () => this.#loseData(putBack));
     }
   }
 
-  /** Each host goes by the cap that it knows. */
+  /** Changes a cap. Each host judges by the cap that it knows. */
   #changeCap(): void {
     const { random } = this.#world;
-    const at = random.pick([0, 1, 2]);
-    const before = this.#rules[at]!;
+    const index = random.pick([0, 1, 2]);
+    const before = this.#rules[index]!;
     const max = random.chance(0.7) ? before.maxRequests! : 90;
     const rule = { ...before, maxRequests: random.int(1, max) };
-    this.#rules[at] = rule;
+    this.#rules[index] = rule;
     this.#world.trace(`cap of ${ruleId(rule)} is ${rule.maxRequests}`);
     for (const host of this.#hosts)
-      this.#world.after(random.between(0, 1000), null, () => host.edit(this.#rules[at]!));
+      this.#world.after(random.between(0, 1000), null, () => host.edit(this.#rules[index]!));
   }
 
-  #lose(run: () => void): void {
+  #loseData(run: () => void): void {
     run();
-    this.#forgot = true;
+    this.#hasLostData = true;
     this.#engine.epoch++;
-    // Strict where each host can tell what it has used before the engine grants again.
-    const heard = this.#hosts.every(
+    // Caps hold if each host can tell the engine what it has used before the engine grants again.
+    const areAllReached = this.#hosts.every(
       ({ process, isCut }) => process.alive && !isCut && process.pausedUntilMs <= this.#world.nowMs,
     );
-    if (!heard || this.#restarts > 0) this.#loose();
+    if (!areAllReached || this.#restarts > 0) this.#loosen();
   }
 
-  #loose(): void {
+  #loosen(): void {
     this.#looseUntilMs = this.#world.nowMs + 2 * 7000;
   }
 
@@ -258,17 +266,17 @@ class HostsSimulation {
     };
   }
 
-  /** What a host has admitted by a rule of its own; null: its clock or its memory was lost. */
-  #ownUse({ id }: SimulatedHost, rule: RuleDefinition): number | null {
+  /** The use of a host-only rule; null if the host's clock was set or its memory was lost. */
+  #hostUse({ id }: SimulatedHost, rule: RuleDefinition): number | null {
     if (!this.#hasClockOfEngine(id) || this.#killed.has(id)) return null;
     const { nowMs } = this.#engine;
-    const own = this.#truth.requests(rule, "", nowMs, ({ hostId }) => hostId === id);
-    return estimate(rule, own, nowMs);
+    const requests = this.#truth.requests(rule, "", nowMs, ({ hostId }) => hostId === id);
+    return estimate(rule, requests, nowMs);
   }
 
-  /** Without faults, units that others hold are half of what is left of a wide cap at most. */
+  /** Without faults, other hosts hold at most half of what is left of a wide cap. */
   #mustNotBeEarly(host: SimulatedHost, { subject, periodSeconds, dimension }: RuleBreach): void {
-    const isWide = this.#wide && subject === "/" && periodSeconds === 60;
+    const isWide = this.#isWide && subject === "/" && periodSeconds === 60;
     if (!isWide || dimension !== "requests" || this.#hasFaults) return;
     const [rule] = this.#rules;
     const { nowMs } = this.#engine;
@@ -278,7 +286,7 @@ class HostsSimulation {
       this.#world.fail(`${host.id} refused at ${used} of ${rule!.maxRequests}`);
   }
 
-  /** What others have admitted, or whether the engine can be asked, is nothing to such a rule. */
+  /** A refusal by a host-only rule depends neither on other hosts nor on the engine. */
   #refused(host: SimulatedHost, breach: RuleBreach): void {
     const { subject, periodSeconds, dimension } = breach;
     this.#mustNotBeEarly(host, breach);
@@ -288,7 +296,7 @@ class HostsSimulation {
     );
     if (rule === undefined || dimension !== "requests") return;
     this.#world.count("refused by a host's own rule");
-    const used = this.#ownUse(host, rule);
+    const used = this.#hostUse(host, rule);
     if (used !== null && used < rule.maxRequests!)
       this.#world.fail(
         `${host.id} refused at ${used} of its own ${rule.maxRequests} on ${rule.subject}`,
@@ -297,7 +305,7 @@ class HostsSimulation {
 
   #mustBeWithin(host: SimulatedHost, rule: RuleDefinition, child: string): void {
     if (rule.hostOnly === true) {
-      const used = this.#ownUse(host, rule);
+      const used = this.#hostUse(host, rule);
       if (used !== null && used > rule.maxRequests!)
         this.#world.fail(`${host.id} admitted request ${used} of its own ${rule.maxRequests}`);
       return;
@@ -310,10 +318,10 @@ class HostsSimulation {
       this.#world.fail(
         `${host.id} admitted request ${used} of ${cap} on ${rule.subject} ${child} in ${rule.periodSeconds} s`,
       );
-    if (rule.maxTokens === null || !this.#sameClocks || this.#hasFaults) return;
+    if (rule.maxTokens === null || !this.#hasSameClocks || this.#hasFaults) return;
     const chargedBefore = (ms: number) => this.#truth.tokens(rule, child, nowMs, nowMs - ms);
     const tokens = chargedBefore(unknownTokensMs);
-    // A cap that is far may come near faster than hosts tell each other.
+    // A far cap may come near faster than hosts learn of it.
     const isNear =
       rule.periodSeconds * 1000 < farPeriodMs ||
       chargedBefore(unknownFarMs) > rule.maxTokens * nearPart;
@@ -328,30 +336,30 @@ class HostsSimulation {
   }
 
   #hasClockOfEngine(hostId: string): boolean {
-    return this.#sameClocks && !this.#clockSet.has(hostId);
+    return this.#hasSameClocks && !this.#clockSet.has(hostId);
   }
 
   get #hasFaults(): boolean {
-    return !this.#calm;
+    return !this.#isCalm;
   }
 
   /** After each event. */
   #check(): void {
     for (const host of this.#hosts) {
       if (!host.process.alive || host.process.pausedUntilMs > this.#world.nowMs) continue;
-      host.read((id) => this.#later(host, id));
+      host.read((id) => this.#endLater(host, id));
     }
     this.#slotsMustBeWithin();
   }
 
-  #later(host: SimulatedHost, id: number): void {
+  #endLater(host: SimulatedHost, id: number): void {
     const { random } = this.#world;
     const ms = random.skewed(1, random.pick([100, 800, 3000]));
-    const isWithdrawn = random.chance(this.#jumpy ? 0.4 : 0.1);
-    // Mostly at once; or so late that its window may have ended.
+    const isWithdrawn = random.chance(this.#isJumpy ? 0.4 : 0.1);
+    // Half of the withdrawals come at once, the others so late that their window may have ended.
     const endMs = isWithdrawn && random.chance(0.5) ? ms / 100 : ms;
     const tokens = random.int(0, 40);
-    // Its proxy ends it, whichever process of the daemon it is then.
+    // The proxy ends it even if the daemon was restarted since.
     const end = (): void => {
       if (!host.process.alive || host.process.pausedUntilMs > this.#world.nowMs)
         return void this.#world.after(20, null, end);
@@ -372,8 +380,8 @@ class HostsSimulation {
   }
 
   #heal(): void {
-    this.#healing = true;
-    this.#engine.healed = true;
+    this.#isHealing = true;
+    this.#engine.isHealed = true;
     this.#world.trace("healing");
     for (const host of this.#hosts) {
       host.cutUntilMs = 0;
@@ -381,7 +389,7 @@ class HostsSimulation {
     }
   }
 
-  /** Each counter of the engine's is what was used; more where a daemon has died with its units. */
+  /** Each of the engine's counters has what was used, or more if a daemon died with units. */
   #mustBeAtRest(): void {
     const { nowMs } = this.#engine;
     for (const rule of this.#rules.filter(({ periodSeconds }) => periodSeconds > 0)) {
@@ -394,7 +402,7 @@ class HostsSimulation {
         );
         const [current, before] = this.#truth.requests(rule, child, nowMs);
         const sure = this.#truth.requests(rule, child, nowMs, (each) => this.#isSure(rule, each));
-        const isExact = this.#restarts === 0 && this.#sameClocks;
+        const isExact = this.#restarts === 0 && this.#hasSameClocks;
         const counted = [totals.requests, totals.requestsBefore] as const;
         if (rule.hostOnly === true) {
           if (counted[0] + counted[1] > 0) this.#world.fail(`the engine counts by ${rule.subject}`);
@@ -403,7 +411,7 @@ class HostsSimulation {
         if (
           counted[0] < sure[0] ||
           counted[1] < sure[1] ||
-          (isExact && this.#differ(counted, [current, before]))
+          (isExact && this.#isTooMuch(counted, [current, before]))
         )
           this.#world.fail(
             `at rest the engine counts ${counted.join(" and ")} on ${rule.subject} ${child} in ${rule.periodSeconds} s, and ${current} and ${before} were used`,
@@ -421,28 +429,32 @@ class HostsSimulation {
   }
 
   /**
-   * Whether the engine must count it in the window in which it was admitted. What a host admits
-   * without a unit it counts by the engine's clock as it last heard it, in an answer that may have
-   * been slow, or by its own where it has heard of none; and by its own what it reads from its disk
-   * after it was killed, which the engine knows unless it has lost it.
+   * Whether the engine must count a request in the window in which it was admitted. A host that
+   * admits without a unit counts by the engine's clock as it last heard it, in an answer that may
+   * have been slow. It counts by its own clock if it never heard the engine's, and so it does with
+   * requests that it reads from its disk after it was killed; the engine has these already unless
+   * it has lost data.
    */
   #isSure({ periodSeconds }: RuleDefinition, { hostId, atMs }: Admitted): boolean {
     const hasUnits = this.#failureMode === "closed";
     if (!hasUnits && atMs % (periodSeconds * 1000) < answerMaxMs) return false;
-    const goesByOwnClock = !hasUnits || (this.#forgot && this.#killed.has(hostId));
-    return !goesByOwnClock || this.#hasClockOfEngine(hostId);
+    const usesHostClock = !hasUnits || (this.#hasLostData && this.#killed.has(hostId));
+    return !usesHostClock || this.#hasClockOfEngine(hostId);
   }
 
-  /** A request that was withdrawn as its window ended may still be counted. */
-  #differ(counted: readonly [number, number], used: readonly [number, number]): boolean {
+  /**
+   * Whether more is counted than was used, and was withdrawn: a request that is withdrawn as its
+   * window ends may stay counted.
+   */
+  #isTooMuch(counted: readonly [number, number], used: readonly [number, number]): boolean {
     const withdrawn = this.#truth.admitted.filter((each) => each.withdrawn).length;
     return counted[0] - used[0] > withdrawn || counted[1] - used[1] > withdrawn;
   }
 
-  /** At rest one host alone gets what is free, within two round trips. */
+  /** At rest, a host alone gets a free unit within two round trips. */
   async #mustGetFreeUnit(): Promise<void> {
     // A wide cap may be used up for a minute.
-    if (this.#wide) return;
+    if (this.#isWide) return;
     const host = this.#world.random.pick(this.#hosts);
     const id = host.ask("/z");
     await this.#world.run(this.#world.nowMs + 40, () => this.#check());

@@ -29,7 +29,7 @@ interface HostPorts {
   readonly rules: readonly RuleDefinition[];
   readonly hosts: number;
   readonly failureMode: ClusterFailureMode;
-  /** A request was admitted; what it returns is called when it is withdrawn. */
+  /** Called when a request is admitted. The returned function is called when it is withdrawn. */
   onAdmitted(host: SimulatedHost, userPath: string): () => void;
   onRefused(host: SimulatedHost, breach: RuleBreach): void;
   onCharged(userPath: string, tokens: number): void;
@@ -48,15 +48,17 @@ export class SimulatedHost {
   readonly id: string;
   readonly #ports: HostPorts;
   readonly #store = createMemoryStore();
-  /** Its wall clock, less the time of the world. */
+  /** How far its wall clock is ahead of the world's time. */
   wallAheadMs: number;
+  /** Until then it doesn't reach the engine. */
   cutUntilMs = 0;
   /** The engine's epoch that it knows. */
   #epoch: number;
   #starts = 0;
   #asked = 0;
   #settled = 0;
-  #seen = 0;
+  /** How many of the daemon's messages the proxy has read. */
+  #read = 0;
   process!: Process;
   daemon!: TestDaemon;
   shares!: ShareSync;
@@ -121,15 +123,15 @@ export class SimulatedHost {
     world.every(10, process, () => this.#noticeEpoch());
     const leases = [...this.running.values()].map(({ lease }) => lease);
     this.#proxy = daemon.proxy(`proxy-of-${this.id}`, leases);
-    this.#seen = 0;
+    this.#read = 0;
   }
 
-  /** It hears of another cap. */
+  /** Tells the host of another cap. */
   edit(definition: RuleDefinition): void {
     if (this.process.alive) this.#rule(definition).edit(definition, "config", this.nowMs);
   }
 
-  /** By which it judges. */
+  /** The cap by which it judges. */
   capOf(definition: RuleDefinition): number {
     return this.#rule(definition).definition.maxRequests!;
   }
@@ -138,7 +140,7 @@ export class SimulatedHost {
     return this.daemon.state.book.ruleSet.get(ruleId(definition))!;
   }
 
-  /** It learns of another epoch as soon as it reaches the engine. */
+  /** Notices another epoch of the engine as soon as it reaches the engine. */
   #noticeEpoch(): void {
     const { engine } = this.#ports;
     if (this.isCut || this.#epoch === engine.epoch) return;
@@ -148,11 +150,11 @@ export class SimulatedHost {
     void restateBook(book, this.shares, { nowMs: this.nowMs, yieldToEventLoop: async () => {} });
   }
 
-  /** Dies, with its requests or without; it starts again after a time. */
-  kill(afterMs: number, withRequests: boolean): void {
+  /** Kills the daemon, and perhaps the proxy with its requests; the daemon starts again later. */
+  kill(afterMs: number, endsRequests: boolean): void {
     const { world } = this.#ports;
     world.kill(this.process);
-    if (withRequests) this.running.clear();
+    if (endsRequests) this.running.clear();
     this.#paths.clear();
     world.after(afterMs, null, () => this.start());
   }
@@ -174,7 +176,7 @@ export class SimulatedHost {
     return id;
   }
 
-  /** Whether this question was answered: by which kind. */
+  /** The kind of the answer to a request; null if there is none yet. */
   answerTo(id: number): string | null {
     return this.#proxy.received.find((each) => "id" in each && each.id === id)?.kind ?? null;
   }
@@ -201,12 +203,12 @@ export class SimulatedHost {
     run();
   }
 
-  /** Reads the verdicts that are new. */
+  /** Reads new verdicts. */
   read(onAdmitted: (id: number) => void): void {
     this.daemon.nowMs = this.nowMs;
     const { received } = this.#proxy;
-    for (; this.#seen < received.length; this.#seen++) {
-      const answer = received[this.#seen]!;
+    for (; this.#read < received.length; this.#read++) {
+      const answer = received[this.#read]!;
       if (answer.kind === "refused") this.#ports.onRefused(this, answer);
       if (answer.kind !== "admitted") continue;
       const userPath = this.#paths.get(answer.id)!;

@@ -1,6 +1,6 @@
 /**
- * What all hosts together have admitted and charged, as a list of events by the engine's clock: no
- * rolling windows, and no code in common with the product.
+ * The oracle: what all hosts together have admitted and charged, as lists of events by the engine's
+ * clock. It has no rolling windows, and shares no code with the product.
  */
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 
@@ -17,13 +17,13 @@ export interface Charged {
   readonly tokens: number;
 }
 
-/** The counter of a rule that covers a path: the name of the child, or empty; null: none does. */
+/** The child of a rule that counts a path: empty without a template; null if the rule doesn't. */
 export function counterOn({ subject, perChild }: RuleDefinition, userPath: string): string | null {
   const segments = userPath.split("/").filter((each) => each !== "");
-  const of = subject.split("/").filter((each) => each !== "");
-  if (of.some((each, i) => segments[i] !== each)) return null;
+  const ruleSegments = subject.split("/").filter((each) => each !== "");
+  if (ruleSegments.some((each, i) => segments[i] !== each)) return null;
   if (!perChild) return "";
-  return segments[of.length] ?? null;
+  return segments[ruleSegments.length] ?? null;
 }
 
 export class UnionTruth {
@@ -31,17 +31,17 @@ export class UnionTruth {
   readonly charged: Charged[] = [];
 
   /**
-   * Requests of one counter in the engine's window of a moment, and in the one before; of those
-   * alone that are meant.
+   * The requests of a counter in the engine's window of a moment, and in the window before it.
+   * Counts only those for which `isCounted` returns true.
    */
   requests(
     rule: RuleDefinition,
     child: string,
     atMs: number,
-    isMeant: (admitted: Admitted) => boolean = () => true,
+    isCounted: (admitted: Admitted) => boolean = () => true,
   ): readonly [number, number] {
     const counts = this.admitted.filter(
-      (each) => !each.withdrawn && counterOn(rule, each.userPath) === child && isMeant(each),
+      (each) => !each.withdrawn && counterOn(rule, each.userPath) === child && isCounted(each),
     );
     return this.#halves(
       rule,
@@ -50,7 +50,7 @@ export class UnionTruth {
     );
   }
 
-  /** The same of tokens that were charged before a moment. */
+  /** The sliding estimate of a counter's tokens at `atMs`, of those charged until `beforeMs`. */
   tokens(rule: RuleDefinition, child: string, atMs: number, beforeMs: number): number {
     const counts = this.charged.filter(
       (each) => each.atMs <= beforeMs && counterOn(rule, each.userPath) === child,
@@ -79,7 +79,7 @@ export class UnionTruth {
   }
 }
 
-/** The sliding estimate, by its definition. */
+/** The sliding estimate, as the documentation defines it. */
 export function estimate(
   { periodSeconds }: RuleDefinition,
   [current, before]: readonly [number, number],

@@ -1,7 +1,7 @@
 /**
- * Conversations of agents, some of which end in a loop, or work on for long: what
- * `repeated-turns.ts` finds in each dialect is what a slow comparison of all turns finds, and the
- * breaker warns and refuses by it.
+ * Conversations of agents, some of which end in a loop or go on for long. In each dialect,
+ * `repeated-turns.ts` must find what a slow comparison of all turns finds, and the breaker must
+ * warn and refuse accordingly.
  */
 import { isDeepStrictEqual } from "node:util";
 import { noLongTexts, turnsInCycleMax } from "../../../proxy/body/repeated-turns.js";
@@ -29,16 +29,16 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
     const comparesResults = random.chance(0.5);
     const { times } = (comparesResults ? found : foundCalls) ?? { times: 1 };
     const length = sinceUser(turns);
-    const right =
+    const expected =
       times >= refuseAfter || length >= refuseAfterTurns
         ? "refused"
         : times >= warnAfter || length >= warnAfterTurns
           ? "warned"
           : "let through";
-    if (right !== "let through" && times < warnAfter)
+    if (expected !== "let through" && times < warnAfter)
       tally.set("growth", (tally.get("growth") ?? 0) + 1);
-    tally.set(right, (tally.get(right) ?? 0) + 1);
-    lines.push(`${turns.length} turns, ${right}: ${JSON.stringify([found, foundCalls])}`);
+    tally.set(expected, (tally.get(expected) ?? 0) + 1);
+    lines.push(`${turns.length} turns, ${expected}: ${JSON.stringify([found, foundCalls])}`);
     traceHash = (Math.imul(traceHash, 31) + turns.length + times + length) >>> 0;
     for (const dialect of conversationDialects) {
       const rule = {
@@ -53,8 +53,8 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
         () => loopTimesOf([rule]),
       );
       const turn = breaker.read(dialect.operation, conversationIn(dialect, turns), noLongTexts);
-      const seen = [turn?.repeated, turn?.repeatedCalls].map((one) =>
-        one == null ? null : { times: one.times, turns: one.turns },
+      const seen = [turn?.repeated, turn?.repeatedCalls].map((cycle) =>
+        cycle == null ? null : { times: cycle.times, turns: cycle.turns },
       );
       if (!isDeepStrictEqual(seen, [found, foundCalls]))
         return result(`${dialect.operation}: ${JSON.stringify(seen)} in ${lines.at(-1)}`);
@@ -62,22 +62,25 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
         return result(`${dialect.operation}: ${turn?.turns} since the user, not ${length}`);
       const judged = turn && breaker.judge({ turn, key: null, sent: 0 }, rule);
       const did = judged === null ? "let through" : judged.isRefused ? "refused" : "warned";
-      if (did !== right) return result(`${dialect.operation} is ${did}, not ${right}`);
+      if (did !== expected) return result(`${dialect.operation} is ${did}, not ${expected}`);
     }
   }
   return result(null);
 }
 
-/** Work, and often a loop at its end: turns that come again and again, or nearly. */
+/** Different turns and often, at their end, a loop: a cycle of turns that repeats, or nearly. */
 function someTurns(random: Random): readonly ReportedTurn[] {
   const work = Array.from({ length: random.int(1, random.pick([6, 25])) }, () => someTurn(random));
   if (random.chance(0.2)) return work;
   const cycle = Array.from({ length: random.int(1, turnsInCycleMax) }, () => someTurn(random));
   const loop = Array.from({ length: random.int(2, 9) }, () => cycle).flat();
-  const asIs = random.chance(0.6) ? null : random.int(0, loop.length - 1);
+  /** The turn of the loop that differs, if any. */
+  const oddTurn = random.chance(0.6) ? null : random.int(0, loop.length - 1);
   return [
     ...work,
-    ...loop.map((turn, i) => (i === asIs && "tool" in turn ? { ...turn, result: "late" } : turn)),
+    ...loop.map((turn, i) =>
+      i === oddTurn && "tool" in turn ? { ...turn, result: "late" } : turn,
+    ),
     ...(random.chance(0.2) ? [someTurn(random)] : []),
   ];
 }
@@ -95,13 +98,13 @@ function someTurn(random: Random): ReportedTurn {
   };
 }
 
-/** The turns after the user's last words, no more than matter. */
+/** How many turns follow the user's last words, at most `refuseAfterTurns`. */
 function sinceUser(turns: readonly ReportedTurn[]): number {
   const isUsers = (turn: ReportedTurn): boolean => "said" in turn || turn.beside === "Stop.";
   return Math.min(turns.length - 1 - turns.findLastIndex(isUsers), refuseAfterTurns);
 }
 
-/** For each length of a cycle, how often it is there at the end; the shortest of the most. */
+/** The cycle that repeats most often at the end; of equal ones, the shortest. */
 function repeated(turns: readonly ReportedTurn[], withResults: boolean) {
   const texts = turns.map((turn) =>
     JSON.stringify(
@@ -116,10 +119,10 @@ function repeated(turns: readonly ReportedTurn[], withResults: boolean) {
   );
   let most = { times: 1, turns: 0 };
   for (let length = 1; length <= turnsInCycleMax && most.times < refuseAfter; length++) {
-    const at = (place: number): string => texts.slice(place, place + length).join("\n");
+    const cycleAt = (start: number): string => texts.slice(start, start + length).join("\n");
     let times = 1;
     const end = texts.length - length;
-    while (end - times * length >= 0 && at(end - times * length) === at(end)) times++;
+    while (end - times * length >= 0 && cycleAt(end - times * length) === cycleAt(end)) times++;
     times = Math.min(times, refuseAfter);
     if (times > most.times) most = { times, turns: length };
   }

@@ -143,7 +143,7 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a batch that is submitted counts twice",
     file: pendingResponses,
-    find: "this.withdraw({ userPath: record.userPath, tokens: batchTokens });",
+    find: "this.endReservation({ userPath: record.userPath, tokens: batchTokens });",
     put: "",
     simulation: "batches",
     often: true,

@@ -50,10 +50,10 @@ export class DaemonProcess {
   readonly #peers = new Map<End, PeerState>();
   #state: DaemonState | null = null;
   #timers: Timers | null = null;
-  #listening = false;
+  #isListening = false;
   /** The ids of alerts whose delivery is on the disk. */
   readonly #delivered = new Set<string>();
-  #stopping = false;
+  #isStopping = false;
 
   constructor(options: DaemonOptions) {
     const { world, disk, witness } = options;
@@ -63,14 +63,14 @@ export class DaemonProcess {
     witness.starting();
     const store = disk.open(this.process);
     this.process.onDeath.push(() => {
-      this.#listening = false;
+      this.#isListening = false;
       witness.dead();
     });
     world.after(world.random.between(5, 60), this.process, () => void this.#start(store));
   }
 
   get listening(): boolean {
-    return this.#listening && this.process.alive;
+    return this.#isListening && this.process.alive;
   }
 
   /** Null until it listens. */
@@ -78,12 +78,12 @@ export class DaemonProcess {
     return this.process.alive ? this.#state : null;
   }
 
-  /** What the daemon holds of the connection with this end. */
+  /** The daemon's state of the connection with this end. */
   peerOf(end: End): PeerState | undefined {
     return this.#peers.get(end);
   }
 
-  /** Takes a connection's end; the kernel has accepted it already. */
+  /** Takes the daemon's end of a connection, which the kernel has accepted already. */
   accept(end: End): void {
     const { world, witness, nowMs } = this.#options;
     let peer: PeerState | null = null;
@@ -110,8 +110,8 @@ export class DaemonProcess {
   }
 
   /**
-   * Takes an alert as a proxy does and, often, reports that it was delivered: then it never comes
-   * again. A clock that is set back to an earlier period may bring its alerts again.
+   * Takes an alert as a proxy does and, often, reports that it was delivered. Then the alert must
+   * not come again, unless the clock was set back to an earlier period.
    */
   #deliverAlert(state: DaemonState): void {
     const { world, witness, nowMs } = this.#options;
@@ -130,8 +130,8 @@ export class DaemonProcess {
   /** SIGTERM. */
   stop(): void {
     const { world, disk } = this.#options;
-    if (this.#timers === null || this.#stopping || !this.process.alive) return;
-    this.#stopping = true;
+    if (this.#timers === null || this.#isStopping || !this.process.alive) return;
+    this.#isStopping = true;
     world.trace("daemon gets SIGTERM");
     void this.#timers.stop().then((written) => {
       world.count(written ? "daemon stopped, all written" : "daemon stopped, not all written");
@@ -148,14 +148,14 @@ export class DaemonProcess {
     this.#state = state;
     witness.started(state, isAlive);
     const { clockStepped } = witness;
-    // It reads accounts that would be read later otherwise.
+    // In half of the cases, because the comparison reads accounts that would be read later.
     const wrong = world.random.chance(0.5)
       ? usageDifference(disk, state, { nowMs: nowMs(), clockStepped, hasStarted: true })
       : null;
     if (wrong !== null) world.fail(`after a start ${wrong}`);
     this.#timers = this.#startTimers(state);
     world.every(500, this.process, () => this.#deliverAlert(state));
-    this.#listening = true;
+    this.#isListening = true;
     world.trace("daemon listens");
   }
 
@@ -235,7 +235,7 @@ export class DaemonProcess {
         onFill: () => {},
         onMissing: (proxies) => world.count("proxy missing after the grace period", proxies),
         closeListener: () => {
-          this.#listening = false;
+          this.#isListening = false;
           for (const end of this.#peers.keys()) end.close();
           return Promise.resolve();
         },
@@ -251,7 +251,7 @@ export class DaemonProcess {
     );
   }
 
-  /** Reads frames past the witness. */
+  /** A reader that shows each message to the witness before the daemon handles it. */
   #witnessedReader(peer: () => PeerState): FrameReader {
     const { world, witness, release, nowMs } = this.#options;
     const reader = createFrameReader(frameBytesMaxToDaemon);

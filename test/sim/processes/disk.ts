@@ -1,7 +1,7 @@
 /**
- * The store port on a disk that is slow, fails, and outlives the daemon: a commit is there
- * completely or not at all, whether or not it was reported as failed, and one that is running at a
- * crash may be either. Values are kept as bytes, so that nothing in memory is shared with them.
+ * The store port on a disk that is slow, fails, and outlives the daemon. A commit is on the disk
+ * completely or not at all, even if it was reported as failed or was running at a crash. Values are
+ * kept as bytes, so that they share nothing with memory.
  */
 import type { Change, Entry, KeyRange, Store, Table } from "../../../limiterd/store/store.js";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
@@ -14,18 +14,18 @@ export interface DiskFaults {
   readonly fail: number;
 }
 
-/** What is written now and then, in slices. */
+/** The tables that snapshots write, in slices. */
 const snapshotted: readonly Table[] = ["windows", "rollups", "spends", "marks"];
 
 export class Disk {
   /** Until then every commit fails. */
   brokenUntilMs = 0;
   /**
-   * The next commit, or the next of a snapshot, is the last of its daemon, which dies while or soon
-   * after it is written.
+   * Which commit is the last of its daemon: the next one, or the next of a snapshot. The daemon
+   * dies while it is written or soon after.
    */
   deadly: "no" | "any" | "snapshot" = "no";
-  /** Called with what a commit has put on the disk. */
+  /** Called with the changes that have reached the disk. */
   onApplied: (changes: readonly Change[]) => void = () => {};
   readonly world: World;
   readonly faults: DiskFaults;
@@ -49,7 +49,7 @@ export class Disk {
     return { key, value: this.get(table, key)! };
   }
 
-  /** In order; all of them, without a range. */
+  /** The keys of a range, or of the whole table, in order. */
   keys(table: Table, range?: KeyRange): (string | number)[] {
     return [...this.#table(table).keys()]
       .filter((key) => range === undefined || (key >= range.from && key < range.before))
@@ -77,14 +77,14 @@ export class Disk {
   }
 }
 
-/** A change with its value as bytes: what is changed in memory after the commit isn't in it. */
+/** A change with its value as bytes, so that later changes in memory don't reach it. */
 type SealedChange = Change & { readonly bytes: Buffer | null };
 
 class OpenDisk implements Store {
   readonly file = "disk";
   readonly #disk: Disk;
   readonly #owner: Process;
-  /** Puts what the running commit writes on the disk. */
+  /** Applies the running commit to the disk. */
   #running: (() => void) | null = null;
 
   constructor(disk: Disk, owner: Process) {
@@ -116,7 +116,7 @@ class OpenDisk implements Store {
 
   commit(changes: readonly Change[]): Promise<void> {
     const { world } = this.#disk;
-    // What a dead process has begun never happens.
+    // A dead process commits nothing.
     if (!this.#owner.alive) return new Promise(() => {});
     if (this.#running !== null)
       world.fail("two commits at once: what is on the disk is no prefix of what happened");
@@ -127,9 +127,9 @@ class OpenDisk implements Store {
     this.#running = () => this.#disk.apply(sealed);
     this.#mayBeDeadly(changes);
     const { random } = world;
-    const slow = random.chance(this.#disk.faults.slow);
-    if (slow) world.count("commit slow");
-    const tookMs = slow ? random.skewed(20, 1000) : random.between(0.1, 3);
+    const isSlow = random.chance(this.#disk.faults.slow);
+    if (isSlow) world.count("commit slow");
+    const tookMs = isSlow ? random.skewed(20, 1000) : random.between(0.1, 3);
     return new Promise((resolve, reject) => {
       world.after(tookMs, null, () => this.#finish(resolve, reject));
     });
@@ -157,10 +157,10 @@ class OpenDisk implements Store {
 
   #mayBeDeadly(changes: readonly Change[]): void {
     const { world, deadly } = this.#disk;
-    const strikes =
+    const isDeadly =
       deadly === "any" ||
       (deadly === "snapshot" && changes.some(({ table }) => snapshotted.includes(table)));
-    if (!strikes) return;
+    if (!isDeadly) return;
     this.#disk.deadly = "no";
     world.after(world.random.between(0, 6), null, () => world.kill(this.#owner));
   }
@@ -168,11 +168,11 @@ class OpenDisk implements Store {
   #finish(resolve: () => void, reject: (error: Error) => void): void {
     const { world, brokenUntilMs, faults } = this.#disk;
     if (this.#running === null) return;
-    const broken = world.nowMs < brokenUntilMs;
-    const fails = broken || world.random.chance(faults.fail);
-    const applied = !fails || (!broken && world.random.chance(0.5));
-    if (fails) world.count(applied ? "commit failed and is there" : "commit failed");
-    if (applied) this.#running();
+    const isBroken = world.nowMs < brokenUntilMs;
+    const fails = isBroken || world.random.chance(faults.fail);
+    const isApplied = !fails || (!isBroken && world.random.chance(0.5));
+    if (fails) world.count(isApplied ? "commit failed and is there" : "commit failed");
+    if (isApplied) this.#running();
     this.#running = null;
     world.after(0, this.#owner, () => (fails ? reject(new Error("the disk fails")) : resolve()));
   }
@@ -180,9 +180,9 @@ class OpenDisk implements Store {
   #crash(): void {
     if (this.#running === null) return;
     const { world } = this.#disk;
-    const applied = world.random.chance(0.5);
-    world.count(applied ? "commit there at a crash" : "commit gone at a crash");
-    if (applied) this.#running();
+    const isApplied = world.random.chance(0.5);
+    world.count(isApplied ? "commit there at a crash" : "commit gone at a crash");
+    if (isApplied) this.#running();
     this.#running = null;
   }
 }

@@ -1,7 +1,8 @@
 /**
- * What stopped proxies have left, and its delivery by those that run: the real format and the real
- * steps on simulated files and sockets, as `proxy/limiter/spool/settle-spool.ts` wires them to real
- * ones. A file outlives every process; sometimes two proxies deliver the same one at once.
+ * The settles that stopped proxies have left in files, and their delivery by running proxies.
+ * Format and steps are the product's, on simulated files and sockets, as
+ * `proxy/limiter/spool/settle-spool.ts` wires them to real ones. A file outlives every process;
+ * sometimes two proxies deliver the same one at once.
  */
 import type { UnacknowledgedSettles } from "../../../proxy/limiter/settle-outbox.js";
 import { type DeliveryLine, deliverSettles } from "../../../proxy/limiter/spool/deliver-settles.js";
@@ -21,7 +22,7 @@ import { connectSockets, type SocketFaults } from "./stream-socket.js";
 
 interface LeftFile {
   readonly bytes: Buffer;
-  /** Who delivers it, as long as that lives. */
+  /** The process that delivers it; it counts only while it is alive. */
   takenBy: Process | null;
 }
 
@@ -39,8 +40,7 @@ export class LeftSettles {
     this.#nowMs = nowMs;
   }
 
-  /** How many files wait. */
-  get size(): number {
+  get fileCount(): number {
     return this.#files.size;
   }
 
@@ -80,8 +80,8 @@ export class LeftSettles {
     const reader = new SettleFileReader();
     const settles: Settle[] = [];
     reader.feed(bytes, (settle) => settles.push(settle));
-    const { head, complete } = reader;
-    if (head === null || !complete) return this.#world.fail(`the file of ${proxyId} is damaged`);
+    const { head, complete: isComplete } = reader;
+    if (head === null || !isComplete) return this.#world.fail(`the file of ${proxyId} is damaged`);
     const delivered = await deliverSettles({ head, settles }, line, {
       nowMs: this.#nowMs,
       mayContinue: () => Promise.resolve(true),
@@ -100,13 +100,13 @@ export class LeftSettles {
     listener: DaemonProcess,
     faults: SocketFaults,
   ): DeliveryLine & { close(): void } {
-    const [end, theirs] = connectSockets(this.#world, [owner, listener.process], faults).ends;
+    const [end, daemonEnd] = connectSockets(this.#world, [owner, listener.process], faults).ends;
     const reader = createFrameReader(frameBytesMaxFromDaemon);
     const arrived: FromDaemon[] = [];
-    let ended = false;
+    let isEnded = false;
     let take: (message: FromDaemon | null) => void = () => {};
     const close = (): void => {
-      ended = true;
+      isEnded = true;
       take(null);
       end.close();
     };
@@ -118,17 +118,17 @@ export class LeftSettles {
         take(arrived[0]!);
       });
     end.onClose = () => {
-      ended = true;
+      isEnded = true;
       take(null);
     };
     this.#world.after(silenceMs, owner, close);
-    listener.accept(theirs);
+    listener.accept(daemonEnd);
     return {
       send: (message) => end.send(encodeFrame(writeToDaemon(message))),
       next: () =>
         new Promise((resolve) => {
           if (arrived.length > 0) return resolve(arrived.shift()!);
-          if (ended) return resolve(null);
+          if (isEnded) return resolve(null);
           take = (message) => {
             take = () => {};
             arrived.shift();

@@ -1,7 +1,7 @@
 /**
  * The proxy's limiter client, wired to a simulated socket and clock as
- * `proxy/limiter/client/connect-limiter.ts` wires it to real ones. What the proxy serves is in
- * `served-requests.ts`.
+ * `proxy/limiter/client/connect-limiter.ts` wires it to real ones. Not here: the requests that the
+ * proxy serves (`served-requests.ts`).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { PeerState } from "../../../limiterd/peer.js";
@@ -25,19 +25,19 @@ export interface ProxyOptions {
   readonly id: string;
   readonly failureMode: FailureMode;
   readonly socketFaults: SocketFaults;
-  /** Those of its release. */
+  /** The versions of its release. */
   readonly wireVersions: WireVersions;
   /** The daemon that runs now. */
   daemon(): DaemonProcess;
-  /** A verdict that admits is read; of its connection, the daemon's end. */
+  /** Called when an admission was read, with the daemon's end of its connection. */
   onVerdictRead(end: object): void;
-  /** A target has failed, and the daemon is asked for the next one. */
+  /** Called when a target has failed and the daemon is asked for the next one. */
   onReroute(): void;
   readonly left: LeftSettles;
 }
 
 const settleGraceMs = 500;
-/** So small that a few requests which end while the daemon is away are a backlog. */
+/** So small that a few requests make a backlog if they end while the daemon is away. */
 const settleWindow = { settles: 2, unacknowledged: 5 };
 
 export class ProxyProcess {
@@ -47,11 +47,11 @@ export class ProxyProcess {
   readonly #options: ProxyOptions;
   readonly #requests: ServedRequests;
   #connection: Connection | null = null;
-  #welcomed = false;
-  /** Whether the daemon takes settles of it, and nothing else. */
-  #refused = false;
-  #stopping = false;
-  #stopped = false;
+  #isWelcomed = false;
+  /** Whether the daemon takes only its settles. */
+  #isRefused = false;
+  #isStopping = false;
+  #isStopped = false;
 
   constructor(options: ProxyOptions) {
     const { world, id, left, daemon, socketFaults, onReroute } = options;
@@ -74,40 +74,42 @@ export class ProxyProcess {
   }
 
   serve(request: SimulatedRequest): void {
-    if (!this.#stopping) this.#requests.serve(request);
-  }
-
-  /** SIGTERM: what it serves may end, and what isn't acknowledged then is left to others. */
-  stop(): void {
-    if (this.#stopping) return;
-    this.#stopping = true;
-    this.#stopWhenServed();
-  }
-
-  /** Whether it has stopped like that, and lost nothing. */
-  get stopped(): boolean {
-    return this.#stopped;
+    if (!this.#isStopping) this.#requests.serve(request);
   }
 
   /**
-   * A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't
-   * hold, or not at its target; or null.
+   * SIGTERM: running requests may end; settles that aren't acknowledged then are left to others.
+   */
+  stop(): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#stopWhenServed();
+  }
+
+  /** Whether `stop` has ended it, so that it lost nothing. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /**
+   * A lease that runs here on a welcomed connection, although the daemon doesn't hold it, or not at
+   * its target; null if there is none.
    */
   unheldLease(): number | null {
-    if (!this.process.alive || this.#connection === null || !this.#welcomed) return null;
-    const theirs = this.#connection.ends[1];
-    const peer: PeerState | undefined = theirs.open
-      ? this.#options.daemon().peerOf(theirs)
+    if (!this.process.alive || this.#connection === null || !this.#isWelcomed) return null;
+    const daemonEnd = this.#connection.ends[1];
+    const peer: PeerState | undefined = daemonEnd.open
+      ? this.#options.daemon().peerOf(daemonEnd)
       : undefined;
     if (peer === undefined) return null;
     const { world, id, daemon } = this.#options;
-    const answers = this.client.state === "connected";
+    const isAnswering = this.client.state === "connected";
     const hasRead = this.#connection.ends[0].allRead && daemon().state?.stopping === false;
     for (const { lease, lsn, target, targetLsn, submission } of this.#requests.admissions()) {
       const isUnreported = lsn === 0 || (target !== null && targetLsn === 0);
-      if (isUnreported && answers && !submission)
+      if (isUnreported && isAnswering && !submission)
         return world.fail(`a request runs on ${id} that the daemon isn't told of`);
-      // It is told by a frame that is still on its way, or that a stopping daemon passes over.
+      // The frame that reports it may be in transit, or a stopping daemon may ignore it.
       const isReported = lsn === uncountedLsn || targetLsn === uncountedLsn;
       if (isUnnumbered(lsn) || (isReported && !hasRead)) continue;
       const held = peer.leases.get(lease);
@@ -120,11 +122,11 @@ export class ProxyProcess {
     return null;
   }
 
-  quiet(): boolean {
+  isQuiet(): boolean {
     return (
-      this.#requests.open === 0 &&
+      this.#requests.openCount === 0 &&
       this.client.unsettled === 0 &&
-      (this.client.reachable || this.#refused)
+      (this.client.reachable || this.#isRefused)
     );
   }
 
@@ -137,14 +139,14 @@ export class ProxyProcess {
         schedule: (ms, run) => void world.after(ms, this.process, () => this.#noting(run)),
         afterTurn: (run) => world.afterTurn(this.process, run),
         onLinkChange: (linked) => {
-          this.#welcomed = linked;
+          this.#isWelcomed = linked;
           world.trace(`${id} is ${linked ? "linked" : "not linked"}`);
         },
         onSilent: (wasLinked) => world.count(wasLinked ? "daemon silent" : "no welcome"),
         onAnswering: () => world.count("daemon answers again"),
         onLate: () => world.count("daemon late"),
         onRefused: () => {
-          this.#refused = true;
+          this.#isRefused = true;
           world.count("proxy settles alone");
           world.trace(`${id} is of another release than the daemon`);
         },
@@ -159,15 +161,15 @@ export class ProxyProcess {
     const listener = this.#options.daemon();
     if (!listener.listening) return this.#dialLater();
     this.#connection = connectSockets(world, [this.process, listener.process], socketFaults);
-    const [end, theirs] = this.#connection.ends;
-    this.#readFrom(end, theirs);
+    const [end, daemonEnd] = this.#connection.ends;
+    this.#readFrom(end, daemonEnd);
     end.onClose = () => {
       this.#connection = null;
-      this.#refused = false;
+      this.#isRefused = false;
       this.client.onDisconnect();
       this.#dialLater();
     };
-    listener.accept(theirs);
+    listener.accept(daemonEnd);
     this.#noting(() =>
       this.client.onConnect({
         send: (message) => end.send(encodeFrame(writeToDaemon(message))),
@@ -186,7 +188,7 @@ export class ProxyProcess {
     this.#options.world.after(reconnectMs, this.process, () => this.#dial());
   }
 
-  #readFrom(end: End, theirs: End): void {
+  #readFrom(end: End, daemonEnd: End): void {
     const { world, onVerdictRead } = this.#options;
     const reader = createFrameReader(frameBytesMaxFromDaemon);
     end.onBytes = (bytes) => {
@@ -196,7 +198,7 @@ export class ProxyProcess {
           return world.fail(
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
           );
-        if (message.kind === "admitted") onVerdictRead(theirs);
+        if (message.kind === "admitted") onVerdictRead(daemonEnd);
         this.#noting(() => this.client.onMessage(message, world.nowMs));
       });
       if (!valid) world.fail("the daemon's frames can't be read");
@@ -205,14 +207,14 @@ export class ProxyProcess {
 
   #stopWhenServed(): void {
     const { world, left } = this.#options;
-    if (this.#requests.open > 0)
+    if (this.#requests.openCount > 0)
       return void world.after(20, this.process, () => this.#stopWhenServed());
     void this.client.untilDrained(settleGraceMs).then(() => {
       if (!this.process.alive) return;
       this.#connection?.ends[0].close();
       const unacknowledged = this.client.unacknowledged();
       if (unacknowledged.count > 0) left.leave(this.id, unacknowledged);
-      this.#stopped = true;
+      this.#isStopped = true;
       world.kill(this.process);
     });
   }

@@ -1,7 +1,7 @@
 /**
- * The requests that a simulated proxy serves: each asks for an admission, runs for a while if it
- * may, goes to another target when one fails, as in `proxy/handlers/attempts/fail-over.ts`, and is
- * settled.
+ * The requests that a simulated proxy serves. Each asks for an admission, runs for a while if it is
+ * admitted, goes to another target when one fails, as in `proxy/handlers/attempts/fail-over.ts`,
+ * and is settled.
  */
 
 import type { Admission, AdmissionOutcome, MayWait } from "../../../proxy/limiter/admission.js";
@@ -18,33 +18,35 @@ export interface Served {
   readonly startedMs: number;
   outcome: AdmissionOutcome["kind"] | null;
   /**
-   * What must have been charged: an attempt at each target that has failed, what the request has
-   * reported on its way, then the rest of it.
+   * What must have been charged, in this order: an attempt at each failed target, what the request
+   * reported while it ran, and the rest of its use.
    */
   readonly settles: {
     readonly part: SettledPart;
     readonly target: Target | null;
     readonly tokens: number;
   }[];
-  /** Where it was, without a verdict, when the daemon was told of it, and it was counted. */
-  readonly holds: (Target | null)[];
+  /**
+   * The targets at which it ran without a verdict when the daemon was told of it and counted it.
+   */
+  readonly toldTargets: (Target | null)[];
 }
 
 export const deadlineMs = 2_000;
-/** Deadlines are looked at ten times in their length. */
+/** Deadlines are checked ten times within their length. */
 const answerMsMax = deadlineMs + deadlineMs / 10 + 1;
 
 export class ServedRequests {
-  /** Those that have ended, too. */
+  /** All requests, ended ones included. */
   readonly all: Served[] = [];
   readonly #running = new Map<Admission, Served>();
   readonly #world: World;
   readonly #owner: Process;
   readonly #client: LimiterClient;
   readonly #onReroute: () => void;
-  /** Questions that wait for the daemon's answer. */
+  /** How many questions the daemon hasn't answered. */
   #unanswered = 0;
-  /** Settles that wait for their acknowledgement. */
+  /** How many settles the daemon hasn't acknowledged. */
   #unsettled = 0;
 
   /** `onReroute`: a target has failed, and the daemon is asked for the next one. */
@@ -55,8 +57,8 @@ export class ServedRequests {
     this.#client = client;
   }
 
-  /** How much isn't at its end. */
-  get open(): number {
+  /** How many questions, requests and settles are open. */
+  get openCount(): number {
     return this.#unanswered + this.#running.size + this.#unsettled;
   }
 
@@ -64,23 +66,24 @@ export class ServedRequests {
     return this.#running.keys();
   }
 
-  /** Notes which requests the daemon was told of that run without a verdict. */
+  /** Notes the requests without a verdict of which the daemon was told. */
   noteTold(): void {
-    for (const [{ lsn, target, targetLsn }, { holds }] of this.#running) {
-      const isFirst = lsn === uncountedLsn && holds.length === 0;
-      const isMoved = targetLsn === uncountedLsn && target !== null && !holds.includes(target);
-      if (isFirst || isMoved) holds.push(target);
+    for (const [{ lsn, target, targetLsn }, { toldTargets }] of this.#running) {
+      const isFirst = lsn === uncountedLsn && toldTargets.length === 0;
+      const isMoved =
+        targetLsn === uncountedLsn && target !== null && !toldTargets.includes(target);
+      if (isFirst || isMoved) toldTargets.push(target);
     }
   }
 
   serve(request: SimulatedRequest): void {
     const { nowMs: startedMs } = this.#world;
-    const served: Served = { request, startedMs, outcome: null, settles: [], holds: [] };
+    const served: Served = { request, startedMs, outcome: null, settles: [], toldTargets: [] };
     this.all.push(served);
     this.#admit(served, request.targets, []);
   }
 
-  /** `uses`: the models to which exhausted rules have sent it so far. */
+  /** `uses`: the models to which exhausted rules have sent the request so far. */
   #admit(served: Served, targets: readonly Target[], uses: readonly string[]): void {
     const { number, path, submission, fixed, waitMs } = served.request;
     const caller = { userPath: path, credential: "authenticated" } as const;
@@ -111,7 +114,9 @@ export class ServedRequests {
   #mayWait({ request, startedMs }: Served, askedMs: number): MayWait {
     const { leavesMs } = request;
     return {
-      ...{ askedMs, timeoutMs: null, atMostMs: askedMs },
+      askedMs,
+      timeoutMs: null,
+      atMostMs: askedMs,
       waitedMs: this.#world.nowMs - startedMs,
       onQueued: (leave) => {
         if (leavesMs !== null) this.#world.after(leavesMs, this.#owner, leave);
@@ -119,7 +124,9 @@ export class ServedRequests {
     };
   }
 
-  /** Waits for the daemon's answer, which must arrive in time; one that waits asks again once. */
+  /**
+   * Waits for the daemon's answer, which must arrive in time. A waiting request asks again once.
+   */
   #ask(
     what: string,
     { asking, waitMs }: { readonly asking: Promise<AdmissionOutcome>; readonly waitMs: number },
@@ -129,13 +136,13 @@ export class ServedRequests {
     this.#unanswered++;
     const startedMs = world.nowMs;
     const pausedBefore = owner.pausedUntilMs;
-    const mostMs = waitMs === 0 ? answerMsMax : waitMs + 2 * answerMsMax;
+    const waitMsMax = waitMs === 0 ? answerMsMax : waitMs + 2 * answerMsMax;
     void asking.then((outcome) => {
       if (!owner.alive) return;
       this.#unanswered--;
       world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
       world.trace(`${owner.name} ${what} ${outcome.kind}`);
-      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > mostMs)
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > waitMsMax)
         world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
       then(outcome);
     });

@@ -1,16 +1,16 @@
 /**
- * Stream sockets: bytes in order, in pieces of any size, late. What a process wrote in one event
- * leaves at the end of it. When an end goes, what is on the way may still arrive or be lost from
- * any byte on, and the other end learns of it once.
+ * Stream sockets: bytes arrive late, in order, in pieces of any size. What a process writes in an
+ * event is sent at the end of the event. When an end closes, the bytes in transit may still arrive,
+ * or be lost from any byte on, and the other end learns of the close once.
  */
 import type { Process, World } from "../world.js";
 
 export interface SocketFaults {
-  /** Probability that what arrives is cut in pieces. */
+  /** Probability that arriving bytes are split into pieces. */
   readonly split: number;
-  /** Probability that a piece waits for up to seconds. */
+  /** Probability that a piece waits for up to some seconds. */
   readonly stall: number;
-  /** Probability that bytes on the way are lost when an end goes. */
+  /** Probability that bytes in transit are lost when an end closes. */
   readonly cut: number;
 }
 
@@ -20,19 +20,19 @@ export interface End {
   /** Whether the other end has read all that was sent. */
   readonly allRead: boolean;
   send(bytes: Buffer): void;
-  /** Runs `run` once the other end has read all that was sent; not if this end goes before. */
+  /** Runs `run` once the other end has read all that was sent, unless this end closes before. */
   whenSent(run: () => void): void;
   close(): void;
   onBytes: (bytes: Buffer) => void;
-  /** Once, unless the owner is dead. */
+  /** Called once, unless the owner is dead. */
   onClose: () => void;
 }
 
 export interface Connection {
   readonly ends: readonly [End, End];
   /**
-   * Breaks it in the middle: both ends learn of it, or the first one closes, and its last bytes
-   * arrive when it may have connected again.
+   * Breaks the connection. Either both ends learn of it at once, or only the first one; then its
+   * last bytes may arrive after it has connected again.
    */
   reset(): void;
 }
@@ -48,16 +48,17 @@ export function connectSockets(
   function createEnd(side: 0 | 1) {
     const owner = owners[side];
     let outbox: Buffer[] = [];
-    /** What this end has written and the other has not read. */
-    let onTheWay = Buffer.alloc(0);
-    let waiting: (() => void)[] = [];
-    let delivering = false;
-    let ending = false;
+    /** What this end has sent and the other has not read. */
+    let inTransit = Buffer.alloc(0);
+    /** To run once the other end has read everything. */
+    let whenRead: (() => void)[] = [];
+    let isDelivering = false;
+    let isEnding = false;
     const end = {
       owner,
       open: true,
       get allRead() {
-        return outbox.length === 0 && onTheWay.length === 0;
+        return outbox.length === 0 && inTransit.length === 0;
       },
       onBytes: (_: Buffer): void => {},
       onClose: (): void => {},
@@ -67,53 +68,53 @@ export function connectSockets(
         if (outbox.length === 1) world.afterTurn(owner, end.flush);
       },
       whenSent(run: () => void): void {
-        waiting.push(run);
+        whenRead.push(run);
       },
       flush(): void {
         const bytes = outbox;
         outbox = [];
-        if (!end.open || ending || bytes.length === 0) return;
-        onTheWay = Buffer.concat([onTheWay, ...bytes]);
+        if (!end.open || isEnding || bytes.length === 0) return;
+        inTransit = Buffer.concat([inTransit, ...bytes]);
         end.deliver();
       },
       deliver(): void {
-        if (delivering) return;
-        delivering = true;
-        const stalls = !ending && random.chance(faults.stall);
+        if (isDelivering) return;
+        isDelivering = true;
+        const stalls = !isEnding && random.chance(faults.stall);
         if (stalls) world.count("socket stalled");
         world.after(
           stalls ? random.skewed(5, 3000) : random.between(0.02, 0.4),
           other().owner,
           () => {
-            delivering = false;
+            isDelivering = false;
             if (!other().open) return;
-            const splits = onTheWay.length > 1 && random.chance(faults.split);
+            const splits = inTransit.length > 1 && random.chance(faults.split);
             if (splits) world.count("bytes split");
-            const bytes = onTheWay.subarray(
+            const bytes = inTransit.subarray(
               0,
-              splits ? random.int(1, onTheWay.length - 1) : onTheWay.length,
+              splits ? random.int(1, inTransit.length - 1) : inTransit.length,
             );
-            onTheWay = onTheWay.subarray(bytes.length);
+            inTransit = inTransit.subarray(bytes.length);
             if (bytes.length > 0) other().onBytes(Buffer.from(bytes));
-            if (onTheWay.length > 0) end.deliver();
-            else if (ending) other().shut();
-            else if (outbox.length === 0) end.taken();
+            if (inTransit.length > 0) end.deliver();
+            else if (isEnding) other().shut();
+            else if (outbox.length === 0) end.noteAllRead();
           },
         );
       },
-      taken(): void {
-        const runs = waiting;
-        waiting = [];
+      noteAllRead(): void {
+        const runs = whenRead;
+        whenRead = [];
         for (const run of runs) world.after(0, owner, run);
       },
-      /** This end is gone: the other reads what still arrives, then its end. */
+      /** Ends this side: the other end reads what still arrives, and then learns of the close. */
       leave(): void {
-        if (ending) return;
-        ending = true;
+        if (isEnding) return;
+        isEnding = true;
         end.open = false;
-        if (onTheWay.length > 0 && random.chance(faults.cut)) {
+        if (inTransit.length > 0 && random.chance(faults.cut)) {
           world.count("bytes lost");
-          onTheWay = onTheWay.subarray(0, random.int(0, onTheWay.length - 1));
+          inTransit = inTransit.subarray(0, random.int(0, inTransit.length - 1));
         }
         end.deliver();
       },

@@ -1,15 +1,20 @@
 /**
- * Histories of a cap that children of a path share, each from a seed: requests that wait, run and
+ * Histories of a cap that the children of a path share, each from a seed: requests wait, run and
  * settle, while connections break, proxies are killed, the daemon crashes, and the shares change.
  * The steps are the daemon's own, on a store in memory.
  *
- * Invariants, after each event: nothing is free for a request that waits, unless a floor keeps it;
- * others get no room of a floor that its owner wants; within a child, the order is that of arrival,
- * and a new request passes only on its floor. What two children of one priority that always wait
- * were charged, by weight, differs by at most twice what could run at the same time, also under
- * caps on tokens (hard or not) and dollars; the charges are summed here, not read from the daemon.
- * A request that can wait isn't admitted if running ones will use the rest of such a cap. At rest:
- * every request was answered, and no slot is taken.
+ * Invariants, after each event:
+ *
+ * - No request waits although there is room for it that no floor keeps.
+ * - A child that wants the cap has the room of its floor: no other child gets it.
+ * - The requests of a child are admitted in the order of their arrival. A new request passes a
+ *   waiting one only on its child's floor.
+ * - If two children of the same priority both wait all the time, their charges divided by their
+ *   weights differ by at most twice what could run at the same time. This also holds for caps on
+ *   tokens (hard or not) and dollars. The charges are summed here, not read from the daemon.
+ * - A request that can wait isn't admitted if running ones will use the rest of such a cap.
+ *
+ * At rest: every request was answered, and no slot is taken.
  */
 import { judgeAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
 import type { Rule } from "../../../limiterd/counters/counter.js";
@@ -45,7 +50,7 @@ interface Asked {
   readonly id: number;
   readonly child: Child;
   readonly atMs: number;
-  /** As `atMs` if it doesn't wait. */
+  /** The same as `atMs` if the request doesn't wait. */
   readonly deadlineMs: number;
   isQueued: boolean;
 }
@@ -54,8 +59,7 @@ interface Running {
   readonly lease: Lease;
   readonly child: Child;
   readonly cost: number;
-  /** The most that it may cost. */
-  readonly most: number;
+  readonly costMax: number;
   readonly isWithdrawn: boolean;
   readonly endMs: number;
 }
@@ -65,26 +69,28 @@ interface Ended {
   readonly settle: Settle;
   readonly lease: Lease;
   readonly child: Child;
-  readonly most: number;
-  /** What its child's service changes by. */
+  readonly costMax: number;
+  /** The change of its child's service. */
   readonly service: number;
   /** Whether this daemon has it, or an earlier one wrote it. */
   isCharged: boolean;
 }
 
-/** What a request of a killed proxy held of a hard cap, which the daemon charges in the end. */
+/** A request of a killed proxy. The daemon charges what it held of a hard cap. */
 interface Lost {
   readonly child: Child;
-  readonly most: number;
+  readonly costMax: number;
   atMs: number;
   /** After a crash: whether the hold was stored isn't known. */
   isUnsure: boolean;
 }
 
-/** Two children that both wait since these services, with the most that ran since then. */
+/** Two children that both wait. */
 interface Pair {
+  /** Their services when they began to wait both. */
   readonly since: readonly [number, number];
-  mostInFlight: number;
+  /** The most that was in flight at the same time since then. */
+  inFlightMax: number;
 }
 
 class SharesProxy {
@@ -92,8 +98,8 @@ class SharesProxy {
   peer: TestPeer;
   read = 0;
   seq = 0;
-  isLinked = true;
-  cutMs = 0;
+  isConnected = true;
+  disconnectedMs = 0;
   readonly asked = new Map<number, Asked>();
   running: Running[] = [];
   unsent: Ended[] = [];
@@ -105,7 +111,7 @@ class SharesProxy {
   }
 }
 
-/** A child of a shared cap: as the daemon may see it, and what it was charged. */
+/** A child of a shared cap: the daemon's view of it, and its service. */
 class Child {
   /** Whose children share a cap: "" or a template's child. */
   readonly group: string;
@@ -113,7 +119,7 @@ class Child {
   readonly name: string;
   readonly path: string;
   readonly costMax: number;
-  /** How many of its requests are withdrawn. */
+  /** The share of its requests that are withdrawn. */
   readonly withdrawn: number;
   /** Whether this daemon knows what its requests cost. */
   isKnown = false;
@@ -121,9 +127,11 @@ class Child {
   isRemembered = false;
   /** How many requests it keeps waiting; null: it sends none. */
   backlog: number | null;
+  /** Its service: the sum of what it was charged. */
   served = 0;
-  /** The daemon noted its last request at some time between these. */
+  /** The daemon noted its last request at this time or later. */
   askedMs = Number.NEGATIVE_INFINITY;
+  /** The daemon noted its last request at this time or earlier. */
   askedAtMostMs = Number.NEGATIVE_INFINITY;
   /** Since when it has waited although there was room. */
   hasRoomSinceMs: number | null = null;
@@ -155,7 +163,7 @@ class History {
   readonly #backlog: number;
   /** Whether each request that doesn't fail costs as much as its child's others. */
   readonly #isExact: boolean;
-  /** How often something goes wrong. */
+  /** A factor on the chances of faults. */
   readonly #harm: number;
   readonly #cap: number;
   readonly #hasFloors: boolean;
@@ -248,12 +256,13 @@ class History {
     const { random, daemon } = this;
     daemon.nowMs += random.int(1, 4) * waitTickMs;
     if (random.chance(0.7)) await this.#tick();
-    // Later, what its requests held of a hard cap is charged.
+    // After `interruptedKeptMs` the daemon would charge what its requests held of a hard cap.
     for (const proxy of this.proxies)
-      if (this.daemon.nowMs - proxy.cutMs > 0.8 * interruptedKeptMs) this.#link(proxy);
+      if (this.daemon.nowMs - proxy.disconnectedMs > 0.8 * interruptedKeptMs)
+        this.#reconnect(proxy);
     this.#endDue();
     if (random.chance(0.008 * this.#harm)) {
-      // One is alone, or none is there.
+      // Only one child sends requests, or none does.
       for (const child of this.children) child.backlog = null;
       if (random.chance(0.7)) random.pick(this.children).backlog = this.#backlog;
     }
@@ -266,12 +275,12 @@ class History {
     }
     const isHarmless = random.next() >= this.#harm;
     const kind = isHarmless ? 0.999 : random.next();
-    if (this.isEnding) for (const proxy of this.proxies) this.#link(proxy);
-    else if (isHarmless) this.#link(random.pick(this.proxies));
+    if (this.isEnding) for (const proxy of this.proxies) this.#reconnect(proxy);
+    else if (isHarmless) this.#reconnect(random.pick(this.proxies));
     else if (kind < 0.3) this.#askSometimes(random.pick(this.children));
     else if (kind < 0.32) this.#cancel();
-    else if (kind < 0.33) this.#cut(random.pick(this.proxies));
-    else if (kind < 0.5) this.#link(random.pick(this.proxies));
+    else if (kind < 0.33) this.#disconnect(random.pick(this.proxies));
+    else if (kind < 0.5) this.#reconnect(random.pick(this.proxies));
     else if (kind < 0.505) this.#kill(random.pick(this.proxies));
     else if (kind < 0.53) await this.#write();
     else if (kind < 0.533) await this.#crash();
@@ -296,11 +305,11 @@ class History {
   #chargeLost(): void {
     const { state, nowMs } = this.daemon;
     chargeInterrupted(state, nowMs);
-    this.#lost = this.#lost.filter(({ child, most, atMs, isUnsure }) => {
+    this.#lost = this.#lost.filter(({ child, costMax, atMs, isUnsure }) => {
       const isKept = nowMs - atMs < (isUnsure ? 2 : 1) * interruptedKeptMs;
       if (!isKept && !isUnsure) {
-        child.served += most;
-        this.note("lost and charged", `${child.path} ${most}`);
+        child.served += costMax;
+        this.note("lost and charged", `${child.path} ${costMax}`);
       }
       return isKept;
     });
@@ -315,7 +324,7 @@ class History {
 
   #ask(child: Child, waitMs: number): void {
     const proxy = this.random.pick(this.proxies);
-    if (!proxy.isLinked) return;
+    if (!proxy.isConnected) return;
     const atMs = this.daemon.nowMs;
     const id = ++this.#lastId;
     const asked: Asked = { id, child, atMs, deadlineMs: atMs + waitMs, isQueued: false };
@@ -335,8 +344,13 @@ class History {
     this.#send(
       peer,
       {
-        ...{ kind: "admit", id, userPath: child.path, credential: "authenticated", read: 0 },
-        ...{ targets: [target], submission: false },
+        kind: "admit",
+        id,
+        userPath: child.path,
+        credential: "authenticated",
+        read: 0,
+        targets: [target],
+        submission: false,
         ...(askedMs > 0 ? { wait } : {}),
         ...(this.#unit === "hard" ? { metered } : {}),
       },
@@ -349,13 +363,17 @@ class History {
     for (const proxy of this.proxies) {
       const due = proxy.running.filter(({ endMs }) => endMs <= nowMs);
       proxy.running = proxy.running.filter(({ endMs }) => endMs > nowMs);
-      for (const { lease, child, cost, most, isWithdrawn } of due) {
+      for (const { lease, child, cost, costMax, isWithdrawn } of due) {
         const settle = settleOf(lease, ++proxy.seq, cost);
         const record = executed({ inputTokens: cost, outputTokens: 0 });
         const service = this.#unit === "requests" ? (isWithdrawn ? -1 : 0) : cost;
         proxy.unsent.push({
           settle: isWithdrawn ? { ...settle, part: "withdrawn" } : { ...settle, record },
-          ...{ lease, child, most, service, isCharged: false },
+          lease,
+          child,
+          costMax,
+          service,
+          isCharged: false,
         });
       }
       this.#settle(proxy);
@@ -363,7 +381,7 @@ class History {
   }
 
   #settle(proxy: SharesProxy): void {
-    while (proxy.isLinked && proxy.unsent.length > 0) {
+    while (proxy.isConnected && proxy.unsent.length > 0) {
       const ended = proxy.unsent.shift()!;
       const { settle, child, service } = ended;
       proxy.unwritten.push(ended);
@@ -378,7 +396,7 @@ class History {
     const { settle, child, service } = ended;
     if (!ended.isCharged) {
       child.served += service;
-      // What it charges to a child before its first question is remembered by its window alone.
+      // A charge to a child before its first request changes only its window, not its service.
       if (settle.tokens > 0 && child.askedMs > Number.NEGATIVE_INFINITY) child.isKnown = true;
     }
     ended.isCharged = true;
@@ -388,24 +406,24 @@ class History {
   #cancel(): void {
     const proxy = this.random.pick(this.proxies);
     const [asked] = [...proxy.asked.values()].filter(({ isQueued }) => isQueued);
-    if (asked === undefined || !proxy.isLinked) return;
+    if (asked === undefined || !proxy.isConnected) return;
     this.note("cancelled", `${asked.id}`);
     this.#send(proxy.peer, { kind: "cancel", id: asked.id });
   }
 
-  #cut(proxy: SharesProxy): void {
-    if (!proxy.isLinked) return;
+  #disconnect(proxy: SharesProxy): void {
+    if (!proxy.isConnected) return;
     this.note("connection lost", proxy.id);
     const before = this.#before();
-    proxy.isLinked = false;
-    proxy.cutMs = this.daemon.nowMs;
+    proxy.isConnected = false;
+    proxy.disconnectedMs = this.daemon.nowMs;
     for (const asked of proxy.asked.values()) asked.isQueued = false;
     proxy.peer.close();
     this.#readAnswers(before, null);
   }
 
-  #link(proxy: SharesProxy): void {
-    if (proxy.isLinked) return;
+  #reconnect(proxy: SharesProxy): void {
+    if (proxy.isConnected) return;
     this.note("reconnected", proxy.id);
     const { nowMs } = this.daemon;
     const leases = [
@@ -415,7 +433,7 @@ class History {
     const before = this.#before();
     proxy.peer = this.daemon.proxy(proxy.id, leases);
     proxy.read = 0;
-    proxy.isLinked = true;
+    proxy.isConnected = true;
     this.#readAnswers(before, null);
     for (const ended of proxy.unwritten) this.#sendEnded(proxy, ended);
     this.#settle(proxy);
@@ -424,12 +442,12 @@ class History {
       else proxy.asked.delete(asked.id);
   }
 
-  /** What its requests used is never known. */
+  /** Kills a proxy. Nobody learns the use of its requests. */
   #kill(proxy: SharesProxy): void {
-    this.#cut(proxy);
+    this.#disconnect(proxy);
     if (this.#unit === "hard")
-      for (const { child, most } of [...proxy.running, ...proxy.unsent])
-        this.#lost.push({ child, most, atMs: proxy.cutMs, isUnsure: false });
+      for (const { child, costMax } of [...proxy.running, ...proxy.unsent])
+        this.#lost.push({ child, costMax, atMs: proxy.disconnectedMs, isUnsure: false });
     this.proxies = this.proxies.filter((other) => other !== proxy);
     this.#newProxy();
     this.note("proxy killed", proxy.id);
@@ -452,7 +470,7 @@ class History {
     if (this.random.chance(0.5)) await this.#write();
     this.note("daemon crashed");
     for (const proxy of this.proxies) {
-      proxy.isLinked = false;
+      proxy.isConnected = false;
       for (const asked of proxy.asked.values()) asked.isQueued = false;
     }
     const { nowMs } = this.daemon;
@@ -467,7 +485,7 @@ class History {
       lost.isUnsure = true;
     }
     this.#crashedMs = nowMs;
-    // Who wanted the cap, and the services, are in memory alone.
+    // Only the memory has the services, and the children that want the cap.
     for (const child of this.children) {
       child.askedMs = Number.NEGATIVE_INFINITY;
       child.askedAtMostMs = Number.NEGATIVE_INFINITY;
@@ -475,10 +493,10 @@ class History {
       child.isRemembered = false;
     }
     this.#pairs.clear();
-    for (const proxy of this.proxies) this.#link(proxy);
+    for (const proxy of this.proxies) this.#reconnect(proxy);
   }
 
-  /** Other shares: some children have none any more. */
+  /** Changes the shares; some children have none any more. */
   #edit(): void {
     this.note("shares changed");
     this.rule = { ...this.rule, childShares: this.#drawShares() };
@@ -487,14 +505,14 @@ class History {
     waiters.definitionsChanged();
     this.#pairs.clear();
     for (const child of this.children) child.hasRoomSinceMs = null;
-    const proxy = this.proxies.find(({ isLinked }) => isLinked);
+    const proxy = this.proxies.find(({ isConnected }) => isConnected);
     if (proxy !== undefined)
       this.#send(proxy.peer, { kind: "refusal", id: 1, requestId: "r", model: "m" });
   }
 
   #waiting(child: Child): readonly Asked[] {
     return this.proxies.flatMap(({ asked }) =>
-      [...asked.values()].filter((one) => one.child === child && one.isQueued),
+      [...asked.values()].filter((request) => request.child === child && request.isQueued),
     );
   }
 
@@ -505,12 +523,13 @@ class History {
   /** Requests of linked proxies that hold a slot. */
   #running(child: Child): number {
     let sum = 0;
-    for (const { isLinked, running, unsent } of this.proxies)
-      if (isLinked) for (const one of [...running, ...unsent]) if (one.child === child) sum++;
+    for (const { isConnected, running, unsent } of this.proxies)
+      if (isConnected)
+        for (const request of [...running, ...unsent]) if (request.child === child) sum++;
     return sum;
   }
 
-  /** What a child has of the cap; windows are read from the daemon. */
+  /** How much of the cap a child has. Windows are read from the daemon. */
   #used(child: Child): number {
     if (this.#unit === "slots") return this.#running(child);
     const { tenants } = this.#daemonRule;
@@ -555,7 +574,10 @@ class History {
     return this.#unit === "slots" ? slotWantMs : 1000 * this.#periodSeconds;
   }
 
-  /** What floors keep from a child; of those that may be wanted, or only of those that must be. */
+  /**
+   * How much the floors of others keep from a child: all floors, those of children that the daemon
+   * may regard as wanting the cap, or only those of children that it must regard so.
+   */
   #kept(child: Child, which: "all" | "may" | "must"): number {
     const { nowMs } = this.daemon;
     let kept = 0;
@@ -580,7 +602,7 @@ class History {
     const { nowMs } = this.daemon;
     const admitted: Asked[] = [];
     for (const proxy of this.proxies) {
-      if (!proxy.isLinked) continue;
+      if (!proxy.isConnected) continue;
       const { received } = proxy.peer;
       for (; proxy.read < received.length; proxy.read++) {
         const message = received[proxy.read]!;
@@ -592,8 +614,11 @@ class History {
           asked.isQueued = true;
           const { position } = message;
           if (position === undefined) continue;
-          const most = this.#before().size;
-          must(position >= 1 && position <= most, () => `${id} is number ${position} of ${most}`);
+          const queued = this.#before().size;
+          must(
+            position >= 1 && position <= queued,
+            () => `${id} is number ${position} of ${queued}`,
+          );
           this.note("told its place", `${id} ${position}`);
         } else if (message.kind === "refused") {
           proxy.asked.delete(id);
@@ -607,11 +632,11 @@ class History {
           proxy.asked.delete(id);
           const isWithdrawn = this.#unit !== "slots" && this.random.chance(child.withdrawn);
           const { allowance } = message;
-          const most = allowance === undefined ? child.costMax : 1 + allowance;
-          const cost = isWithdrawn ? 0 : Math.min(most, this.#costOf(child));
+          const costMax = allowance === undefined ? child.costMax : 1 + allowance;
+          const cost = isWithdrawn ? 0 : Math.min(costMax, this.#costOf(child));
           const endMs = nowMs + this.random.int(1, 6) * waitTickMs;
           const lease = { ...leaseOf(message, child.path), ...holdingOf(allowance) };
-          proxy.running.push({ lease, child, cost, most, isWithdrawn, endMs });
+          proxy.running.push({ lease, child, cost, costMax, isWithdrawn, endMs });
           if (this.#unit === "requests") child.served++;
           child.askedMs = nowMs;
           child.askedAtMostMs = nowMs;
@@ -657,11 +682,10 @@ class History {
     }
     if (this.#isUsage) return;
     const used = this.#usedOfAll(group);
-    const own = this.#used(child);
     must(used <= this.#cap + 1e-9, () => `${used} of ${this.#cap} are used`);
     const kept = this.#kept(child, "must");
     must(
-      own <= this.#floor(child) || used + kept <= this.#cap + 1e-9,
+      this.#used(child) <= this.#floor(child) || used + kept <= this.#cap + 1e-9,
       () =>
         `${id} of ${child.path} got what floors keep: ${used} of ${this.#cap} used, ${kept} kept`,
     );
@@ -672,12 +696,14 @@ class History {
     const isHard = this.#isHard;
     const isReserved = admitted.every(({ atMs, deadlineMs }) => deadlineMs > atMs);
     if (!isHard && !(isReserved && this.#isExact)) return;
-    // Settles that it lost, or that a killed proxy never sent again, are in no window.
+    // No window has settles that the daemon lost, or that a killed proxy never sent again.
     if (isHard && this.daemon.nowMs - this.#crashedMs < 2000 * this.#periodSeconds) return;
     for (const group of new Set(admitted.map(({ child }) => child.group))) {
       const last = admitted.filter(({ child }) => child.group === group);
-      const largest = isHard ? 0 : Math.max(...last.map(({ child }) => this.#least(child)));
-      const reserved = this.#group(group).map((child) => this.#running(child) * this.#least(child));
+      const largest = isHard ? 0 : Math.max(...last.map(({ child }) => this.#reservedMin(child)));
+      const reserved = this.#group(group).map(
+        (child) => this.#running(child) * this.#reservedMin(child),
+      );
       const held = isHard ? this.#held(group, []) : reserved.reduce((a, b) => a + b, 0);
       const used = this.#usedOfAll(group) + held - largest;
       must(
@@ -691,8 +717,8 @@ class History {
     return this.#unit === "hard";
   }
 
-  /** What a request in flight reserves at least. */
-  #least(child: Child): number {
+  /** The least that a request in flight reserves. */
+  #reservedMin(child: Child): number {
     if (child.isKnown) return child.costMax;
     // After a crash, the daemon doesn't know a child that hasn't asked again.
     if (!child.isRemembered) return 0;
@@ -701,17 +727,17 @@ class History {
     return known.length === 0 ? first : Math.min(...known.map(({ costMax }) => costMax));
   }
 
-  /** The most that what runs now can be charged, by weight. */
+  /** The most that running requests can be charged, divided by their children's weights. */
   #inFlight(group: string): number {
     let sum = 0;
     const all = this.proxies.flatMap(({ running, unsent }) => [...running, ...unsent]);
-    for (const { child, most } of [...all, ...this.#lost])
+    for (const { child, costMax } of [...all, ...this.#lost])
       if (child.group === group)
-        sum += this.#unit === "requests" ? 1 / this.#weight(child) : most / this.#weight(child);
+        sum += (this.#unit === "requests" ? 1 : costMax) / this.#weight(child);
     return sum;
   }
 
-  #mostOf(child: Child): number {
+  #requestMax(child: Child): number {
     return (this.#unit === "requests" ? 1 : child.costMax) / this.#weight(child);
   }
 
@@ -725,7 +751,7 @@ class History {
     for (const { group } of this.children) {
       if (inFlight.has(group)) continue;
       inFlight.set(group, this.#inFlight(group));
-      largest.set(group, Math.max(...this.#group(group).map((child) => this.#mostOf(child))));
+      largest.set(group, Math.max(...this.#group(group).map((child) => this.#requestMax(child))));
     }
     for (const a of this.children)
       for (const b of this.children) {
@@ -738,13 +764,13 @@ class History {
           continue;
         }
         const services = [a.served / shareA!.weight, b.served / shareB!.weight] as const;
-        const known = this.#pairs.get(pair) ?? { since: services, mostInFlight: 0 };
+        const known = this.#pairs.get(pair) ?? { since: services, inFlightMax: 0 };
         this.#pairs.set(pair, known);
         const { since } = known;
-        known.mostInFlight = Math.max(known.mostInFlight, inFlight.get(a.group)!);
+        known.inFlightMax = Math.max(known.inFlightMax, inFlight.get(a.group)!);
         const [gainedA, gainedB] = [services[0] - since[0], services[1] - since[1]];
-        // At their beginning, they may differ by the bound in the other direction.
-        const bound = 2 * Math.max(known.mostInFlight, largest.get(a.group)!) * (1 + 1e-9);
+        // When both began to wait, they may have differed by this much in the other direction.
+        const bound = 2 * Math.max(known.inFlightMax, largest.get(a.group)!) * (1 + 1e-9);
         must(
           Math.abs(gainedA - gainedB) <= bound,
           () =>
@@ -762,8 +788,8 @@ class History {
         must(counter.inFlight === running, () => `${counter.inFlight} slots taken, not ${running}`);
       }
       const [first] = this.#waiting(child);
-      const free = this.#cap - this.#usedOfAll(child.group) - this.#reservedMost(child.group);
-      const need = this.#needMost();
+      const free = this.#cap - this.#usedOfAll(child.group) - this.#reservedMax(child.group);
+      const need = this.#needMax();
       const isOnFloor = !this.#isUsage && free >= 1 && this.#used(child) + 1 <= this.#floor(child);
       const hasRoom = (which: "all" | "may"): boolean =>
         first !== undefined && (isOnFloor || this.#kept(child, which) + need <= free);
@@ -776,7 +802,8 @@ class History {
         () => `${first!.id} of ${child.path} waits, ${free} of ${this.#cap} are free`,
       );
       child.hasRoomSinceMs ??= nowMs;
-      // No message says that a window has moved on, or that a floor is no longer wanted.
+      // No message tells the daemon that a window has slid, or that a child no longer wants the
+      // cap.
       const latestMs = judgeAgainMs + 6 * waitTickMs;
       must(
         nowMs - child.hasRoomSinceMs <= latestMs,
@@ -785,8 +812,8 @@ class History {
     }
   }
 
-  /** What running requests can reserve of a cap on what they use. */
-  #reservedMost(group: string): number {
+  /** The most that running requests can reserve of a cap on tokens or dollars. */
+  #reservedMax(group: string): number {
     if (!this.#isUsage) return 0;
     const children = this.#group(group);
     const largest = Math.max(...children.map(({ costMax }) => costMax));
@@ -798,17 +825,17 @@ class History {
     return this.#held(group, this.#lost);
   }
 
-  /** What requests hold of a hard cap. */
+  /** How much of a hard cap requests hold. */
   #held(group: string, lost: readonly Lost[]): number {
     const all = this.proxies.flatMap(({ running, unsent }) => [...running, ...unsent]);
     return [...all, ...lost].reduce(
-      (sum, { child, most }) => sum + (child.group === group ? most : 0),
+      (sum, { child, costMax }) => sum + (child.group === group ? costMax : 0),
       0,
     );
   }
 
-  /** What the next request needs at most, whichever it is. */
-  #needMost(): number {
+  /** The most that the next request may need. */
+  #needMax(): number {
     // A hard cap admits a request whose output it limits.
     if (this.#isHard) return 3;
     return this.#isUsage ? 1e-9 : 1;

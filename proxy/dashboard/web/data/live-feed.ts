@@ -25,7 +25,7 @@ const refusedMs = 30_000;
 const gatherMs = 30;
 
 interface Live {
-  /** Null until the daemon has sent it, and for a role for a subtree. */
+  /** Null for a role for a subtree, and until the daemon has sent it. */
   readonly status: DaemonStatus | null;
   readonly samples: readonly Sample[];
   /** When the latest arrived, by the browser's monotonic clock. */
@@ -61,6 +61,7 @@ export class LiveFeed {
   #stream: EventSource | null = null;
   #streamOpenedMs = 0;
   #refusedMs = Number.NEGATIVE_INFINITY;
+  /** Whether the stream has said that the daemon doesn't answer. */
   #isLost = false;
   #wantsCost = true;
   #costToday: number | null = null;
@@ -127,21 +128,19 @@ export class LiveFeed {
     this.#stream = stream;
     this.#streamOpenedMs = performance.now();
     this.#isLost = false;
-    this.#hear(stream, "tick", ({ status, server_time }) => {
-      this.#take(status, Date.parse(server_time));
+    this.#onEvent(stream, "tick", ({ status, server_time }) => {
+      this.#takeStatus(status, Date.parse(server_time));
       for (const { reader } of this.#followers) reader.tick(server_time);
     });
-    this.#hear(stream, "rules", (message) => {
-      for (const follower of this.#followers)
-        if (follower.list === "rules") follower.reader.take(message);
+    this.#onEvent(stream, "rules", (message) => {
+      for (const each of this.#followers) if (each.list === "rules") each.reader.take(message);
     });
-    this.#hear(stream, "budgets", (message) => {
-      for (const follower of this.#followers)
-        if (follower.list === "budgets") follower.reader.take(message);
+    this.#onEvent(stream, "budgets", (message) => {
+      for (const each of this.#followers) if (each.list === "budgets") each.reader.take(message);
     });
-    this.#hear(stream, "lost", () => this.#daemonIs(true));
-    this.#hear(stream, "back", () => this.#daemonIs(false));
-    this.#hear(stream, "ended", () => this.#closeStream());
+    this.#onEvent(stream, "lost", () => this.#noteDaemon(true));
+    this.#onEvent(stream, "back", () => this.#noteDaemon(false));
+    this.#onEvent(stream, "ended", () => this.#closeStream());
     // The browser reconnects on its own, unless the answer was no stream.
     stream.addEventListener("error", () => {
       for (const { reader } of this.#followers) reader.lost();
@@ -151,7 +150,7 @@ export class LiveFeed {
     });
   }
 
-  #hear<Name extends keyof LiveEvents>(
+  #onEvent<Name extends keyof LiveEvents>(
     stream: EventSource,
     name: Name,
     take: (data: LiveEvents[Name]) => void,
@@ -166,9 +165,9 @@ export class LiveFeed {
     for (const { reader } of this.#followers) reader.lost();
   }
 
-  #daemonIs(away: boolean): void {
-    this.#isLost = away;
-    this.#connection.daemonIs(away);
+  #noteDaemon(isAway: boolean): void {
+    this.#isLost = isAway;
+    this.#connection.daemonIs(isAway);
   }
 
   /** Whether the stream sends events, or has said why it doesn't. */
@@ -194,7 +193,7 @@ export class LiveFeed {
     ]);
     if (status?.ok !== true) return;
     const { server_time } = status.body;
-    this.#take(status.body, server_time === undefined ? Date.now() : Date.parse(server_time));
+    this.#takeStatus(status.body, server_time === undefined ? Date.now() : Date.parse(server_time));
   }
 
   async #askCost(): Promise<void> {
@@ -204,8 +203,10 @@ export class LiveFeed {
     if (usage.ok) this.#costToday = usage.body.usage.total_cost;
   }
 
-  /** The counts of the whole gateway aren't for a role for a subtree. */
-  #take(status: DaemonStatus | SubtreeStatus, atMs: number): void {
+  /**
+   * Adds a sample of a status. A role for a subtree doesn't get the counts of the whole gateway.
+   */
+  #takeStatus(status: DaemonStatus | SubtreeStatus, atMs: number): void {
     const isWhole = "admitted" in status;
     this.#wantsCost = isWhole;
     if (!isWhole) {

@@ -13,21 +13,21 @@ const identity: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * `max_requests 50 → 100` for fields that differ; the fields that something new has, or that
- * something deleted had.
+ * `max_requests 50 → 100` for fields that differ; for something new or deleted, the values of its
+ * fields.
  */
 export function changeText(before: unknown, after: unknown): string {
-  const [old, now] = [fieldsOf(before), fieldsOf(after)];
-  if (old === null || now === null) {
-    const fields = Object.entries(now ?? old ?? {}).filter(
+  const [oldFields, newFields] = [fieldsOf(before), fieldsOf(after)];
+  if (oldFields === null || newFields === null) {
+    const fields = Object.entries(newFields ?? oldFields ?? {}).filter(
       ([name, value]) => !identity.has(name) && isSet(value),
     );
     const words = fields.map(([name, value]) => `${name} ${textOf(value)}`).join(", ");
-    return now === null && words !== "" ? `was ${words}` : words;
+    return newFields === null && words !== "" ? `was ${words}` : words;
   }
-  return [...new Set([...Object.keys(old), ...Object.keys(now)])]
-    .filter((name) => textOf(old[name]) !== textOf(now[name]))
-    .map((name) => `${name} ${textOf(old[name])} → ${textOf(now[name])}`)
+  return [...new Set([...Object.keys(oldFields), ...Object.keys(newFields)])]
+    .filter((name) => textOf(oldFields[name]) !== textOf(newFields[name]))
+    .map((name) => `${name} ${textOf(oldFields[name])} → ${textOf(newFields[name])}`)
     .join(", ");
 }
 
@@ -38,7 +38,7 @@ function fieldsOf(value: unknown): Fields | null {
   return typeof value === "object" && !Array.isArray(value) ? (value as Fields) : { value };
 }
 
-/** Whether a value differs from an unset field. */
+/** Whether a field has a value that is worth showing. */
 function isSet(value: unknown): boolean {
   return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 }

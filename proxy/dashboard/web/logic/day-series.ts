@@ -62,11 +62,11 @@ const labelsMax = 5;
 export function axisLabels(times: readonly string[]): readonly string[] {
   const last = times.length - 1;
   const count = last >= 2 * labelsMax ? labelsMax : Math.min(2, times.length);
-  const indexes = Array.from({ length: count }, (_, i) =>
+  const labelled = Array.from({ length: count }, (_, i) =>
     Math.round((i * last) / Math.max(1, count - 1)),
   );
-  return indexes.map((time, i) =>
-    i === 0 || i === count - 1 ? times[time]! : shortened(times[time]!),
+  return labelled.map((index, i) =>
+    i === 0 || i === count - 1 ? times[index]! : shortened(times[index]!),
   );
 }
 
@@ -84,7 +84,7 @@ interface Period {
   readonly end?: string;
 }
 
-/** As many days, up to the day before; or as long a range, up to its start. */
+/** The period of the same length that ends where this one begins. */
 export function periodBefore({ start_date, end_date, ...times }: Period): Record<string, string> {
   const { start, end } = times;
   if (start !== undefined && end !== undefined) {

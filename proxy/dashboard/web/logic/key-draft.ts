@@ -16,7 +16,13 @@ export interface KeyDraft {
 }
 
 export const newKey: KeyDraft = {
-  ...{ name: "", path: "", models: "", perMinute: "", monthly: "", labels: "", days: "" },
+  name: "",
+  path: "",
+  models: "",
+  perMinute: "",
+  monthly: "",
+  labels: "",
+  days: "",
 };
 
 const dayMs = 86_400_000;
@@ -60,7 +66,7 @@ interface KeyLimit {
 
 type KeyLimits =
   | { readonly ok: true; readonly limits: readonly KeyLimit[] }
-  /** The invalid field: no number, or no path to count by. */
+  /** `field`: the invalid one, which has no number, or no path although a limit needs it. */
   | { readonly ok: false; readonly field: KeyField };
 
 const monthSeconds = 2_592_000;
@@ -77,12 +83,18 @@ export function keyLimits(draft: KeyDraft): KeyLimits {
     limits.push(
       field === "perMinute"
         ? {
-            ...{ field, path: "/admin/rate-limits", periodSeconds: 60, value },
+            field,
+            path: "/admin/rate-limits",
+            periodSeconds: 60,
+            value,
             valueField: "max_requests",
             body: { ...key, limit_key: { period: "minute" }, max_requests: value },
           }
         : {
-            ...{ field, path: "/admin/budgets", periodSeconds: monthSeconds, value },
+            field,
+            path: "/admin/budgets",
+            periodSeconds: monthSeconds,
+            value,
             valueField: "amount",
             body: { ...key, budget_key: { period: "monthly" }, amount: value },
           },
@@ -104,10 +116,10 @@ interface KnownLimit {
 }
 
 /**
- * The value of an existing limit with the same path and period, which this one would change; null
- * if there is none.
+ * The value of an existing limit with the same path and period, if it differs: the new limit would
+ * replace it. Otherwise null.
  */
-export function otherValue(limit: KeyLimit, limits: readonly KnownLimit[]): number | null {
+export function differingValue(limit: KeyLimit, limits: readonly KnownLimit[]): number | null {
   const existing = limits.find(
     ({ subject, period_seconds, template, models, when, mode }) =>
       subject === limit.body["subject"] &&

@@ -114,7 +114,7 @@ export function holdBody(
   return original?.hold === "hard" ? { hold: "soft" } : {};
 }
 
-/** The key fields of a body for an existing one. */
+/** The key fields of a body about an existing rule or budget. */
 export function itemKey(item: KeyItem, periodField: string): Record<string, unknown> {
   return {
     scope: item.scope,
@@ -140,29 +140,34 @@ function modelsOf({ scope, models = "" }: KeyDraft): readonly string[] {
 }
 
 /**
- * `keeps`: only values change, and the counters continue. `moves`: it replaces the one being
- * edited, and its counters start at 0. `makes`: it is new.
+ * The effect of saving. `keeps`: only values change, and the counters continue. `moves`: a new rule
+ * or budget replaces the one being edited, and its counters start at 0. `makes`: it is new.
  */
 export type SaveEffect = "makes" | "keeps" | "moves";
 
 export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffect {
   if (original === null) return "makes";
-  const sameSubject =
+  const isSameSubject =
     draft.scope === "user_path"
       ? plainPath(draft.subject) === original.subject
       : draft.subject.trim() === original.subject;
-  const samePeriod =
+  const isSamePeriod =
     draft.period === "other"
       ? Number(draft.seconds) === original.period_seconds
       : draft.period === original.period_label;
-  const sameModels = setText(modelsOf(draft)) === setText(original.models ?? []);
-  const sameHours =
+  const hasSameModels = setText(modelsOf(draft)) === setText(original.models ?? []);
+  const hasSameHours =
     hoursOf(hasHours(draft) ? whenOfText(draft.when!) : null) === hoursOf(original.when);
   // Enforcing a shadow rule keeps its counters.
-  const sameMode = original.mode === "shadow" || draft.shadow !== true;
-  const sameKey = sameSubject && samePeriod && sameModels && sameHours && sameMode;
-  const isSame = draft.scope === original.scope && sameKey;
-  return isSame && draft.perChild === original.per_child ? "keeps" : "moves";
+  const keepsMode = original.mode === "shadow" || draft.shadow !== true;
+  const isSameKey =
+    draft.scope === original.scope &&
+    isSameSubject &&
+    isSamePeriod &&
+    hasSameModels &&
+    hasSameHours &&
+    keepsMode;
+  return isSameKey && draft.perChild === original.per_child ? "keeps" : "moves";
 }
 
 /** A text that is equal for the same patterns in any order and case. */
@@ -176,7 +181,7 @@ export function plainPath(path: string): string {
   return `/${segments.filter((segment) => segment !== "").join("/")}`;
 }
 
-/** Whether two keys differ in more than `per_child`, which can be changed in place. */
+/** Whether the keys differ in more than `per_child`, which can be changed in place. */
 export function isElsewhere(draft: KeyDraft, original: KeyItem): boolean {
   const isOtherMode = (original.mode === "shadow") !== (draft.shadow === true);
   return (

@@ -67,7 +67,7 @@ export function itemKey(item: NamedItem): string {
   return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }
 
-/** How many of the latest rows aren't shown yet: `12`, or `100+` if none of them is shown. */
+/** How many of the latest rows aren't shown yet: `12`, or `100+` if a whole page isn't. */
 export function newRows<Row>(
   shownRows: readonly Row[],
   latest: readonly Row[],

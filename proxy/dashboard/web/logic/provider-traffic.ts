@@ -7,7 +7,7 @@ export interface ProviderTraffic {
   readonly attempts: number;
   /** Null without attempts. */
   readonly errorRate: number | null;
-  /** Of the target that has most recently begun to fail. */
+  /** When the target that has most recently begun to fail did so. */
   readonly failing: FailingSpan | null;
   readonly lastError: TargetTrafficItem["last_error"];
   /** Targets with an open circuit in a proxy. */
@@ -20,8 +20,8 @@ export function providerTraffic(
   targets: readonly TargetTrafficItem[],
   openTargets: readonly string[],
 ): ProviderTraffic {
-  const isOf = (target: string): boolean => target.startsWith(`${provider}/`);
-  const providerTargets = targets.filter(({ target }) => isOf(target));
+  const isOfProvider = (target: string): boolean => target.startsWith(`${provider}/`);
+  const providerTargets = targets.filter(({ target }) => isOfProvider(target));
   const attempts = providerTargets.reduce((sum, target) => sum + target.attempts, 0);
   const failed = providerTargets.reduce(
     (sum, { attempts, error_rate }) => sum + attempts * (error_rate ?? 0),
@@ -34,6 +34,6 @@ export function providerTraffic(
     errorRate: attempts === 0 ? null : failed / attempts,
     failing: spans.toSorted((a, b) => (a.from < b.from ? 1 : -1))[0] ?? null,
     lastError: errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0] ?? null,
-    open: openTargets.filter(isOf),
+    open: openTargets.filter(isOfProvider),
   };
 }

@@ -39,7 +39,10 @@ export interface RuleDraft extends KeyDraft, ExhaustedDraft {
   readonly maxToolCalls: string;
   /** Only for `concurrent` on a user path. */
   readonly maxEnqueuedTokens: string;
-  /** Only for the same rules; as typed: `warn_after=5, refuse_after=20`; empty for none. */
+  /**
+   * Only for `concurrent` on a user path. As typed: `warn_after=5, refuse_after=20`; empty for
+   * none.
+   */
   readonly loops: string;
   /** As typed: `cached=0.1, cache_write=1.25`. */
   readonly tokenWeights: string;
@@ -106,7 +109,7 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody
   if (draft.hostOnly) body["host_only"] = true;
   Object.assign(body, holdBody(draft, original));
   const isGauge = draft.period === "concurrent";
-  const others = capsBatches(draft)
+  const furtherCaps = capsBatches(draft)
     ? ([["max_enqueued_tokens", draft.maxEnqueuedTokens]] as const)
     : isGauge
       ? []
@@ -124,10 +127,10 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody
   else if (original?.shares !== undefined) body["shares"] = null;
   if (capsBatches(draft) && draft.loops.trim() !== "") body["loops"] = loopsOfText(draft.loops);
   else if (original?.loops !== undefined) body["loops"] = null;
-  // `typedWords` leaves a text that it can't parse unchanged.
-  const unread = textFields.find((field) => typeof body[field] === "string");
-  if (unread !== undefined) return { ok: false, field: unread };
-  for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...others]) {
+  // A text that can't be parsed is still a text.
+  const unparsed = textFields.find((field) => typeof body[field] === "string");
+  if (unparsed !== undefined) return { ok: false, field: unparsed };
+  for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...furtherCaps]) {
     if (text.trim() === "") continue;
     const cap = parseAmount(text);
     if (cap === null) return { ok: false, field };

@@ -6,17 +6,22 @@ interface TrafficSeries {
   /** In ms. */
   readonly times: readonly number[];
   readonly answered: readonly number[];
-  /** Failed, refused and denied. */
-  readonly others: readonly number[];
+  readonly unanswered: readonly number[];
 }
 
-const notAnswered: readonly RequestKind[] = ["failed", "refused", "denied", "invalid", "canceled"];
-/** More would be too narrow to point at. */
+const unansweredKinds: readonly RequestKind[] = [
+  "failed",
+  "refused",
+  "denied",
+  "invalid",
+  "canceled",
+];
+/** More bars would be too narrow to point at. */
 const barsMax = 120;
-/** Minutes, then hours. */
+/** The lengths of a step, in seconds. */
 const steps = [60, 300, 900, 3_600, 7_200, 21_600, 86_400];
 
-/** Requests in each step; 0 where nothing happened. The steps are the shortest that fit. */
+/** The requests in each step. The steps are the shortest that fit into `barsMax` bars. */
 export function trafficSeries({
   start,
   end,
@@ -32,13 +37,13 @@ export function trafficSeries({
   const firstMs = startMs - (startMs % stepMs);
   const count = Math.max(0, Math.ceil((endMs - firstMs) / stepMs));
   const answered = new Array<number>(count).fill(0);
-  const others = new Array<number>(count).fill(0);
+  const unanswered = new Array<number>(count).fill(0);
   for (const { time, requests } of points) {
     const step = Math.floor((Date.parse(time) - firstMs) / stepMs);
     if (step < 0 || step >= count) continue;
     answered[step]! += requests.answered;
-    for (const kind of notAnswered) others[step]! += requests[kind];
+    for (const kind of unansweredKinds) unanswered[step]! += requests[kind];
   }
   const times = answered.map((_, step) => firstMs + step * stepMs);
-  return { stepSeconds, times, answered, others };
+  return { stepSeconds, times, answered, unanswered };
 }

@@ -19,7 +19,7 @@ export type Trouble =
 /** A few settles wait even during normal operation. */
 const unsettledMax = 100;
 
-/** `health`: of the answering proxy, for what only a proxy knows; null if unknown. */
+/** `health`: the answering proxy's; null if unknown. */
 export function troublesOf(status: DaemonStatus, health: Health | null): readonly Trouble[] {
   const troubles: Trouble[] = [];
   const { store } = status;

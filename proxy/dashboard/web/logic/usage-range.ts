@@ -2,7 +2,7 @@
 import { daysBetween, formatSeconds, parseTimestamp } from "../../../../shared/time.js";
 
 const hourMs = 3_600_000;
-/** So that the address of a question stays the same for a while. */
+/** Starts are rounded to this, so that the address of a query stays the same for a while. */
 const stepMs = 300_000;
 
 /**

@@ -34,9 +34,9 @@ interface BarChartProps {
 
 export function BarChart({ title, note, ...chart }: BarChartProps) {
   const [isTable, setTable] = useState(false);
-  const [at, setAt] = useState<number | null>(null);
+  const [pointedAt, setPointedAt] = useState<number | null>(null);
   const { parts } = chart;
-  const pointed = at === null || at >= chart.times.length ? null : at;
+  const pointed = pointedAt === null || pointedAt >= chart.times.length ? null : pointedAt;
   return (
     <Card title={title} note={note}>
       <div class="chart">
@@ -53,7 +53,7 @@ export function BarChart({ title, note, ...chart }: BarChartProps) {
           <ChartTable title={title} {...chart} />
         ) : (
           <>
-            <Bars title={title} {...chart} at={pointed} onPoint={setAt} />
+            <Bars title={title} {...chart} pointed={pointed} onPoint={setPointedAt} />
             {parts.length > 1 && (
               <ul class="legend small soft">
                 {parts.map((part, i) => (
@@ -74,23 +74,24 @@ export function BarChart({ title, note, ...chart }: BarChartProps) {
 type Chart = Omit<BarChartProps, "note">;
 
 interface BarsProps extends Chart {
-  readonly at: number | null;
+  /** The bar that is pointed at; null for none. */
+  readonly pointed: number | null;
   readonly onPoint: (index: number | null) => void;
 }
 
-function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsProps) {
+function Bars({ title, times, parts, format, hrefOf = null, pointed, onPoint }: BarsProps) {
   const { router } = useApp();
   const last = times.length - 1;
   const top = axisTop(Math.max(0, ...times.map((_, i) => sumAt(parts, i))));
-  const lead = (): void => {
-    if (at !== null && hrefOf !== null) router.go(hrefOf(at));
+  const openPointed = (): void => {
+    if (pointed !== null && hrefOf !== null) router.go(hrefOf(pointed));
   };
   const onKey = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (event.key === "Enter") lead();
+    if (event.key === "Enter") openPointed();
     if (step === 0) return;
     event.preventDefault();
-    onPoint(Math.min(last, Math.max(0, (at ?? (step > 0 ? -1 : times.length)) + step)));
+    onPoint(Math.min(last, Math.max(0, (pointed ?? (step > 0 ? -1 : times.length)) + step)));
   };
   return (
     <div class="bars">
@@ -106,25 +107,25 @@ function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsP
         // biome-ignore lint/a11y/noNoninteractiveTabindex: so that the keyboard reaches it
         tabIndex={0}
         onKeyDown={onKey}
-        onClick={lead}
+        onClick={openPointed}
         onBlur={() => onPoint(null)}
         onPointerLeave={() => onPoint(null)}
       >
         {times.map((time, i) => (
           <div
             key={time}
-            class={i === at ? "bar pointed" : "bar"}
+            class={i === pointed ? "bar pointed" : "bar"}
             onPointerEnter={() => onPoint(i)}
           >
             {parts
               .map(
-                (part, index) =>
+                (part, partIndex) =>
                   part.values[i]! > 0 && (
                     <div
                       key={part.name}
                       style={{
                         height: `${(part.values[i]! / top) * 100}%`,
-                        background: colourOf(part, index),
+                        background: colourOf(part, partIndex),
                       }}
                     />
                   ),
@@ -143,13 +144,13 @@ function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsP
 }
 
 function ChartTable({ title, times, parts, format, hrefOf = null }: Chart) {
-  const rows = times.map((time, at) => ({ time, at })).reverse();
+  const rows = times.map((time, index) => ({ time, index })).reverse();
   const number = (name: string, valueAt: (index: number) => number) => ({
     key: name,
     head: name,
     kind: "number" as const,
-    by: ({ at }: { readonly at: number }) => valueAt(at),
-    cell: ({ at }: { readonly at: number }) => format(valueAt(at)),
+    sortBy: ({ index }: { readonly index: number }) => valueAt(index),
+    cell: ({ index }: { readonly index: number }) => format(valueAt(index)),
   });
   return (
     <Table
@@ -161,8 +162,8 @@ function ChartTable({ title, times, parts, format, hrefOf = null }: Chart) {
           key: "time",
           head: shellTexts.time,
           kind: "lead",
-          by: ({ at }) => at,
-          cell: ({ time, at }) => (hrefOf === null ? time : <a href={hrefOf(at)}>{time}</a>),
+          sortBy: ({ index }) => index,
+          cell: ({ time, index }) => (hrefOf === null ? time : <a href={hrefOf(index)}>{time}</a>),
         },
         ...parts.map(({ name, values }) => number(name, (index) => values[index]!)),
         ...(parts.length > 1 ? [number(shellTexts.chart.all, (index) => sumAt(parts, index))] : []),
@@ -177,9 +178,9 @@ function sumAt(parts: readonly ChartPart[], index: number): number {
 
 function wordsOf({ times, parts, format }: Omit<Chart, "title">, index: number): string {
   const used = parts.filter(({ values }) => values[index]! > 0);
-  const partTexts = used.map(({ name, values }) => `${name} ${format(values[index]!)}`);
+  const each = used.map(({ name, values }) => `${name} ${format(values[index]!)}`);
   const all = `${times[index]}: ${format(sumAt(parts, index))}`;
-  return parts.length > 1 && used.length > 0 ? `${all} (${partTexts.join(", ")})` : all;
+  return parts.length > 1 && used.length > 0 ? `${all} (${each.join(", ")})` : all;
 }
 
 function colourOf({ colour }: ChartPart, index: number): string {

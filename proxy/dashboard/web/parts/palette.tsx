@@ -14,7 +14,8 @@ import { Icon } from "./icon.js";
 
 const texts = shellTexts.palette;
 const typingPauseMs = 150;
-const resultsPerListMax = 5;
+/** How many results each list may have. */
+const resultsPerList = 5;
 
 interface SearchResult {
   readonly kind: keyof typeof texts.kinds;
@@ -33,7 +34,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
   const { client, router, session } = useApp();
   const [text, setText] = useState("");
   const [places, setPlaces] = useState<readonly SearchResult[]>([]);
-  const [index, setAt] = useState(0);
+  const [selected, setSelected] = useState(0);
   const listId = useId();
   const asksGateway = session.session.value?.kind !== "self";
   const words = text.trim();
@@ -56,7 +57,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
       .map((page): SearchResult => ({ ...page, kind: "page", note: null })),
     ...places,
   ];
-  const current = Math.min(index, results.length - 1);
+  const current = Math.min(selected, results.length - 1);
   const go = ({ href }: SearchResult): void => {
     onClose();
     router.go(href);
@@ -64,7 +65,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
   const onKey = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     const chosen = results[current];
-    if (step !== 0) setAt((current + step + results.length) % Math.max(1, results.length));
+    if (step !== 0) setSelected((current + step + results.length) % Math.max(1, results.length));
     else if (event.key === "Enter" && chosen !== undefined) go(chosen);
     else return;
     event.preventDefault();
@@ -89,7 +90,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
           onKeyDown={onKey}
           onInput={(event) => {
             setText(event.currentTarget.value);
-            setAt(0);
+            setSelected(0);
           }}
         />
       </div>
@@ -132,7 +133,7 @@ async function search(
     const answer = await client.get<T>(path, signal);
     return answer.ok ? answer.body : null;
   };
-  const parameters = `search=${encodeURIComponent(words)}&limit=${resultsPerListMax}`;
+  const parameters = `search=${encodeURIComponent(words)}&limit=${resultsPerList}`;
   const isRequestId = /^req_\S+$|^[\w-]{12,}$/.test(words);
   const [request, tenants, keys, rules, budgets] = await Promise.all([
     isRequestId ? ask<RequestDetail>(`/admin/requests/${encodeURIComponent(words)}`) : null,
@@ -142,7 +143,10 @@ async function search(
     ask<BudgetList>(`/admin/budgets?${parameters}`),
   ]);
   const requestFound = (id: string): SearchResult => ({
-    ...{ kind: "request", text: id, note: null, href: hrefOf("requests", { id }) },
+    kind: "request",
+    text: id,
+    note: null,
+    href: hrefOf("requests", { id }),
   });
   const limitFound = (kind: "limit" | "budget", limit: RuleItem | BudgetItem): SearchResult => {
     const { scope, subject, period_label } = limit;
@@ -153,12 +157,17 @@ async function search(
     ...(request === null ? [] : [requestFound(request.request_id)]),
     ...(tenants?.tenants ?? []).map(
       ({ user_path: path }): SearchResult => ({
-        ...{ kind: "tenant", text: path, note: null, href: tenantHref(path) },
+        kind: "tenant",
+        text: path,
+        note: null,
+        href: tenantHref(path),
       }),
     ),
     ...(keys?.auth_keys ?? []).map(
       ({ id, name }): SearchResult => ({
-        ...{ kind: "key", text: name ?? id, note: name === null ? null : id },
+        kind: "key",
+        text: name ?? id,
+        note: name === null ? null : id,
         href: hrefOf("keys", { search: id }),
       }),
     ),

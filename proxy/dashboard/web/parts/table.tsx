@@ -21,7 +21,7 @@ export interface Column<Row> {
    */
   readonly kind?: "lead" | "number" | "rest" | "end";
   /** The value by which loaded rows are sorted; a row without a value comes last. */
-  readonly by?: (row: Row) => string | number | null | undefined;
+  readonly sortBy?: (row: Row) => string | number | null | undefined;
   /** Whether the first click sorts the smallest values first, not the largest. */
   readonly fromSmallest?: boolean;
   /** The column's name in `sorting`, if the rows are sorted elsewhere. */
@@ -64,10 +64,10 @@ export const rowsDrawnMax = 100;
 
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, keyOf, rowClass, selection = null, isCompact = false } = props;
-  const ownSorting = useSorting(columns);
+  const tableSorting = useSorting(columns);
   const [open, setOpen] = useState<string | null>(null);
-  const sorting = props.sorting ?? ownSorting.sorting;
-  const sorted = props.sorting === undefined ? ownSorting.sorted(props.rows) : props.rows;
+  const sorting = props.sorting ?? tableSorting.sorting;
+  const sorted = props.sorting === undefined ? tableSorting.sorted(props.rows) : props.rows;
   const rows = props.isBounded ? sorted.slice(0, rowsDrawnMax) : sorted;
   const keepFocus = useRowFocus(rows.map(keyOf));
   return (
@@ -78,8 +78,8 @@ export function Table<Row>(props: TableProps<Row>) {
         <thead role="rowgroup">
           <tr role="row">
             {selection !== null && <ChooseAll rows={rows} keyOf={keyOf} selection={selection} />}
-            {columns.map(({ key, head, kind, sort, by, isBrief }) => {
-              const order = sort ?? (by === undefined ? undefined : key);
+            {columns.map(({ key, head, kind, sort, sortBy, isBrief }) => {
+              const order = sort ?? (sortBy === undefined ? undefined : key);
               return (
                 <th
                   key={key}
@@ -163,10 +163,10 @@ export function CutText({ text, look = "", title = text }: CutTextProps) {
 
 /** The choice of the order on a phone, which shows no column heads. */
 function PhoneSort<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
-  const options = columns.flatMap(({ key, head, sort, by }): [string, string][] =>
+  const options = columns.flatMap(({ key, head, sort, sortBy }): [string, string][] =>
     sort !== undefined
       ? [[sort, head]]
-      : by === undefined
+      : sortBy === undefined
         ? []
         : [
             [`-${key}`, `${head} ▾`],

@@ -114,7 +114,7 @@ t.test("without usage nothing of it is published, and reports are refused as eve
   const a = host(engine, "a", false);
   await a.pass(1000);
   t.equal(a.timers.size, 1);
-  t.equal(a.daemon.state.usage.others, null);
+  t.equal(a.daemon.state.usage.otherHosts, null);
   t.equal(engine.data.hashes.size, 0);
   await a.stop();
 });

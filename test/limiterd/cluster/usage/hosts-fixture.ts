@@ -66,7 +66,7 @@ export function joinUsage(
     write: (changes) => void writer.tryWrite(changes),
     onRefused: (reason) => void refused.push(reason),
   });
-  usage.others = new OtherUsage({
+  usage.otherHosts = new OtherUsage({
     board,
     host: name,
     name: `${name}.example`,

@@ -56,7 +56,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     key: "subject",
     head: texts.columns.subject,
-    by: ({ subject }) => subject,
+    sortBy: ({ subject }) => subject,
     kind: "lead",
     cell: ({ subject, operation }) => (
       <span class="two-lines">
@@ -75,7 +75,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     key: "who",
     head: texts.columns.who,
-    by: ({ who }) => who,
+    sortBy: ({ who }) => who,
     cell: ({ who, from }) => (
       <span class="two-lines">
         <CutText text={who} />
@@ -95,7 +95,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     key: "time",
     head: texts.columns.time,
-    by: ({ time }) => time,
+    sortBy: ({ time }) => time,
     cell: ({ time, request_id }) => (
       <span class="two-lines">
         <When at={time} />

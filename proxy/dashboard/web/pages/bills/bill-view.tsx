@@ -112,7 +112,7 @@ const causeColumns: readonly Column<CauseRow>[] = [
     key: "cause",
     head: texts.causes.columns.cause,
     kind: "lead",
-    by: ({ cause }) => cause,
+    sortBy: ({ cause }) => cause,
     cell: ({ cause }) => (
       <span class="two-lines">
         <code>{cause}</code>
@@ -124,7 +124,7 @@ const causeColumns: readonly Column<CauseRow>[] = [
     key: "amount",
     head: texts.causes.columns.amount,
     kind: "number",
-    by: ({ usd }) => usd,
+    sortBy: ({ usd }) => usd,
     cell: ({ usd }) => formatMoney(usd),
   },
   {
@@ -139,7 +139,7 @@ const modelColumns: readonly Column<Model>[] = [
     key: "model",
     head: texts.models.columns.model,
     kind: "lead",
-    by: ({ project, model }) => `${model} ${project ?? ""}`,
+    sortBy: ({ project, model }) => `${model} ${project ?? ""}`,
     cell: ({ project, model }) => (
       <span class="two-lines">
         <span class="wrap">{model}</span>
@@ -151,14 +151,14 @@ const modelColumns: readonly Column<Model>[] = [
     key: "modelRecorded",
     head: texts.models.columns.recorded,
     kind: "number",
-    by: ({ recorded_usd }) => Number(recorded_usd),
+    sortBy: ({ recorded_usd }) => Number(recorded_usd),
     cell: ({ recorded_usd }) => formatMoney(Number(recorded_usd)),
   },
   {
     key: "modelBilled",
     head: texts.models.columns.billed,
     kind: "number",
-    by: ({ billed_usd }) => Number(billed_usd),
+    sortBy: ({ billed_usd }) => Number(billed_usd),
     cell: ({ billed_usd }) => formatMoney(Number(billed_usd)),
   },
   {
@@ -179,7 +179,7 @@ const quantityColumns: readonly Column<Quantity>[] = [
     key: "tier",
     head: texts.quantities.columns.model,
     kind: "lead",
-    by: ({ model, tier }) => `${model} ${tier}`,
+    sortBy: ({ model, tier }) => `${model} ${tier}`,
     cell: ({ model, tier }) => (
       <span class="two-lines">
         <span class="wrap">{model}</span>
@@ -190,21 +190,21 @@ const quantityColumns: readonly Column<Quantity>[] = [
   {
     key: "kind",
     head: texts.quantities.columns.kind,
-    by: ({ kind }) => kind,
+    sortBy: ({ kind }) => kind,
     cell: ({ kind }) => <code>{kind}</code>,
   },
   {
     key: "tokensRecorded",
     head: texts.quantities.columns.recorded,
     kind: "number",
-    by: ({ recorded }) => recorded,
+    sortBy: ({ recorded }) => recorded,
     cell: ({ recorded }) => formatCount(recorded),
   },
   {
     key: "tokensBilled",
     head: texts.quantities.columns.billed,
     kind: "number",
-    by: ({ billed }) => billed,
+    sortBy: ({ billed }) => billed,
     cell: ({ billed }) => (billed === null ? "–" : formatCount(billed)),
   },
 ];

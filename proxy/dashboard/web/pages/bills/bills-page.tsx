@@ -83,7 +83,7 @@ function columnsOf(now: string): readonly Column<ReconciliationItem>[] {
       key: "bill",
       head: heads.bill,
       kind: "lead",
-      by: ({ provider, start_date }) => `${provider} ${start_date}`,
+      sortBy: ({ provider, start_date }) => `${provider} ${start_date}`,
       cell: ({ id, provider, start_date: from, end_date: to }) => (
         <a class="wrap" href={hrefOf("bills", { id })}>
           {texts.title(provider, from, to)}
@@ -94,27 +94,27 @@ function columnsOf(now: string): readonly Column<ReconciliationItem>[] {
       key: "billed",
       head: heads.billed,
       kind: "number",
-      by: ({ billed_usd }) => Number(billed_usd),
+      sortBy: ({ billed_usd }) => Number(billed_usd),
       cell: ({ billed_usd }) => formatMoney(Number(billed_usd)),
     },
     {
       key: "recorded",
       head: heads.recorded,
       kind: "number",
-      by: ({ recorded_usd }) => Number(recorded_usd),
+      sortBy: ({ recorded_usd }) => Number(recorded_usd),
       cell: ({ recorded_usd }) => formatMoney(Number(recorded_usd)),
     },
     {
       key: "gap",
       head: heads.gap,
       kind: "number",
-      by: ({ gap_percent }) => Number(gap_percent),
+      sortBy: ({ gap_percent }) => Number(gap_percent),
       cell: ({ gap_percent }) => formatPercent(gap_percent / 100, 2),
     },
     {
       key: "time",
       head: heads.time,
-      by: ({ time }) => time,
+      sortBy: ({ time }) => time,
       cell: ({ time }) => <Ago moment={time} now={now} />,
     },
   ];

@@ -43,20 +43,20 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
     {
       key: "spent",
       head: texts.columns.spent,
-      by: ({ item }) => spentShare(item),
+      sortBy: ({ item }) => spentShare(item),
       cell: ({ item }) => <SpentCell budget={item} now={serverTime} />,
     },
     {
       key: "pace",
       head: texts.columns.pace,
-      by: ({ item }) => item.forecast?.exhausts_at,
+      sortBy: ({ item }) => item.forecast?.exhausts_at,
       cell: ({ item }) => <Pace budget={item} now={serverTime} />,
     },
     {
       key: "resets",
       head: texts.columns.resets,
       kind: "number",
-      by: ({ item }) => item.period_end,
+      sortBy: ({ item }) => item.period_end,
       cell: ({ item }) =>
         isOfSessions(item) ? null : (
           <span class="soft nowrap">

@@ -4,7 +4,13 @@ import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
 import type { IssuedKey, KeyItem } from "../../../../../shared/api/key-item.js";
 import type { RulePage } from "../../../../../shared/api/rule-item.js";
 import type { Answer, Problem } from "../../data/gateway-client.js";
-import { type KeyField, keyBody, keyLimits, newKey, otherValue } from "../../logic/key-draft.js";
+import {
+  differingValue,
+  type KeyField,
+  keyBody,
+  keyLimits,
+  newKey,
+} from "../../logic/key-draft.js";
 import { formatCount } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { useMay } from "../../parts/change-button.js";
@@ -44,13 +50,16 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
         setWrong({ field: limits.field, text: form.wrong[limits.field] ?? "" });
         return null;
       }
-      // The limits first: without them, the key could spend immediately.
+      // Makes the limits first: without them, the key could spend immediately.
       for (const limit of limits.limits) {
         const { field, path, body } = limit;
         const parameters = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
         const existing = await client.get<RulePage & BudgetPage>(`${path}?${parameters}`);
         if (!existing.ok) return existing;
-        const existingValue = otherValue(limit, existing.body.rate_limits ?? existing.body.budgets);
+        const existingValue = differingValue(
+          limit,
+          existing.body.rate_limits ?? existing.body.budgets,
+        );
         if (existingValue !== null) {
           setWrong({ field, text: form.hasOther(formatCount(existingValue)) });
           return null;

@@ -151,7 +151,7 @@ function columnsOf(
   const models: Column<KeyItem> = {
     key: "models",
     head: heads.models,
-    by: ({ models }) => models?.join(),
+    sortBy: ({ models }) => models?.join(),
     cell: ({ models }) =>
       models === null ? null : <CutText look="small" text={models.join(", ")} />,
   };
@@ -160,14 +160,14 @@ function columnsOf(
       key: "name",
       head: heads.name,
       kind: "lead",
-      by: nameOf,
+      sortBy: nameOf,
       cell: (key) => <KeyName item={key} />,
     },
     { key: "brief", head: heads.status, isBrief: true, cell: (key) => <KeyState item={key} /> },
     {
       key: "path",
       head: heads.path,
-      by: ({ user_path }) => user_path,
+      sortBy: ({ user_path }) => user_path,
       cell: ({ user_path }) =>
         user_path === null ? (
           <span class="soft">{texts.anyPath}</span>
@@ -178,7 +178,7 @@ function columnsOf(
     {
       key: "labels",
       head: heads.labels,
-      by: ({ labels }) => labels.join() || null,
+      sortBy: ({ labels }) => labels.join() || null,
       cell: ({ labels }) =>
         labels.length === 0 ? null : (
           <span class="badges">
@@ -196,7 +196,7 @@ function columnsOf(
       key: "cost",
       head: heads.cost,
       kind: "number",
-      by: ({ id }) => costs.get(id),
+      sortBy: ({ id }) => costs.get(id),
       cell: ({ id }) => {
         const cost = costs.get(id);
         return cost === undefined ? null : (
@@ -207,7 +207,7 @@ function columnsOf(
     {
       key: "status",
       head: heads.status,
-      by: ({ status, expires_at }) => `${status} ${expires_at ?? "never"}`,
+      sortBy: ({ status, expires_at }) => `${status} ${expires_at ?? "never"}`,
       cell: (key) => <KeyState item={key} />,
     },
     {
@@ -215,13 +215,13 @@ function columnsOf(
       head: heads.lastUsed,
       // Unused keys first, then those with the oldest last use.
       fromSmallest: true,
-      by: ({ last_used_at }) => last_used_at ?? "",
+      sortBy: ({ last_used_at }) => last_used_at ?? "",
       cell: ({ last_used_at }) => <Ago moment={last_used_at} now={serverTime} />,
     },
     {
       key: "created",
       head: heads.created,
-      by: ({ created_at }) => created_at,
+      sortBy: ({ created_at }) => created_at,
       cell: ({ created_at }) => <Ago moment={created_at} now={serverTime} />,
     },
     { key: "end", head: heads.actions, kind: "end", cell: (key) => keyActions(key, onOpen) },

@@ -43,13 +43,13 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
     {
       key: "requests",
       head: texts.columns.requests,
-      by: ({ item }) => largestShare(item, ["requests", "concurrent"]),
+      sortBy: ({ item }) => largestShare(item, ["requests", "concurrent"]),
       cell: ({ item }) => <Requests rule={item} />,
     },
     {
       key: "tokens",
       head: texts.columns.tokens,
-      by: ({ item }) => largestShare(item, kindsOverTime),
+      sortBy: ({ item }) => largestShare(item, kindsOverTime),
       cell: ({ item }) =>
         isTemplate(item) ? (
           <CapList uses={usesOverTime(item)} />
@@ -61,7 +61,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
       key: "resets",
       head: texts.columns.resets,
       kind: "number",
-      by: ({ item }) => item.window_end,
+      sortBy: ({ item }) => item.window_end,
       cell: ({ item: { window_end } }) =>
         window_end === undefined ? null : (
           <span class="soft nowrap">

@@ -65,7 +65,7 @@ function RequestChart() {
   const report = polled.body;
   const series = useMemo(() => (report === null ? null : trafficSeries(report)), [report]);
   if (series === null) return null;
-  const { stepSeconds, times, answered, others } = series;
+  const { stepSeconds, times, answered, unanswered } = series;
   return (
     <BarChart
       title={texts.chart.per(texts.chart.steps[stepSeconds] ?? formatDuration(stepSeconds))}
@@ -73,7 +73,7 @@ function RequestChart() {
       times={times.map((ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " "))}
       parts={[
         { name: texts.chart.answered, values: answered },
-        { name: texts.chart.others, values: others, colour: "--bad-fill" },
+        { name: texts.chart.others, values: unanswered, colour: "--bad-fill" },
       ]}
       format={formatShort}
     />

@@ -21,10 +21,14 @@ export function RunsOutList() {
       <WhenReady polled={polled} onRetry={refresh}>
         {({ tenants, server_time }) => {
           const ending = tenants.flatMap(({ user_path, runs_out }) => {
-            const at = runs_out?.exhausts_at ?? null;
-            return runs_out === null || at === null ? [] : [{ user_path, runs_out, at }];
+            const exhaustsAt = runs_out?.exhausts_at ?? null;
+            return runs_out === null || exhaustsAt === null
+              ? []
+              : [{ user_path, runs_out, exhaustsAt }];
           });
-          const rows = ending.filter(({ at }) => secondsBetween(server_time, at) > 0);
+          const rows = ending.filter(
+            ({ exhaustsAt }) => secondsBetween(server_time, exhaustsAt) > 0,
+          );
           const usedUp = ending.length - rows.length;
           return ending.length === 0 ? (
             <Empty icon="check" title={texts.none}>

@@ -88,26 +88,26 @@ function ProviderTable({ list, report, open }: ProviderTableProps) {
             key: "name",
             head: heads.name,
             kind: "lead",
-            by: ({ name }) => name,
+            sortBy: ({ name }) => name,
             cell: providerName,
           },
           {
             key: "state",
             head: heads.state,
-            by: ({ traffic }) => traffic.errorRate,
+            sortBy: ({ traffic }) => traffic.errorRate,
             cell: ({ traffic }) => (report === null ? null : providerState(traffic)),
           },
           {
             key: "requests",
             head: heads.requests,
             kind: "number",
-            by: ({ traffic }) => traffic.attempts,
+            sortBy: ({ traffic }) => traffic.attempts,
             cell: ({ traffic }) => formatCount(traffic.attempts),
           },
           {
             key: "models",
             head: heads.models,
-            by: ({ models_total }) => models_total,
+            sortBy: ({ models_total }) => models_total,
             cell: ({ models_total, models_from }) => (
               <span class="two-lines">
                 <span>{formatCount(models_total)}</span>
@@ -123,7 +123,7 @@ function ProviderTable({ list, report, open }: ProviderTableProps) {
           {
             key: "failure",
             head: heads.failure,
-            by: ({ traffic }) => traffic.lastError?.at,
+            sortBy: ({ traffic }) => traffic.lastError?.at,
             cell: ({ traffic: { lastError } }) =>
               lastError === null ? null : (
                 <span class="two-lines">
@@ -201,10 +201,10 @@ function VirtualModels({ list }: { readonly list: ProviderList }) {
             key: "virtualName",
             head: heads.name,
             kind: "lead",
-            by: ({ name }) => name,
+            sortBy: ({ name }) => name,
             cell: ({ name }) => <span class="strong wrap">{name}</span>,
           },
-          { key: "how", head: heads.how, by: ({ how }) => how, cell: ({ how }) => how },
+          { key: "how", head: heads.how, sortBy: ({ how }) => how, cell: ({ how }) => how },
           {
             key: "targets",
             head: heads.targets,
@@ -278,7 +278,7 @@ function money(head: string, amountOf: (price: PriceItem) => number | null): Col
     key: head,
     head,
     kind: "number",
-    by: ({ price }) => (price === null ? null : amountOf(price)),
+    sortBy: ({ price }) => (price === null ? null : amountOf(price)),
     cell: ({ price }) => {
       const usd = price === null ? null : amountOf(price);
       return usd === null ? null : formatMoney(usd);
@@ -291,7 +291,7 @@ const columns: readonly Column<ModelRow>[] = [
     key: "modelName",
     head: texts.model.name,
     kind: "lead",
-    by: ({ name }) => name,
+    sortBy: ({ name }) => name,
     cell: ({ name, price }) => (
       <span class="two-lines">
         <span class="wrap">{name}</span>

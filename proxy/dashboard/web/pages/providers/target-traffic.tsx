@@ -41,7 +41,7 @@ function columnsOf(open: readonly string[], now: string): readonly Column<Target
     {
       key: "target",
       head: heads.target,
-      by: ({ target }) => target,
+      sortBy: ({ target }) => target,
       kind: "lead",
       cell: ({ target }) => (
         <span class="two-lines">
@@ -55,14 +55,14 @@ function columnsOf(open: readonly string[], now: string): readonly Column<Target
     {
       key: "attempts",
       head: heads.attempts,
-      by: ({ attempts }) => attempts,
+      sortBy: ({ attempts }) => attempts,
       kind: "number",
       cell: ({ attempts }) => formatCount(attempts),
     },
     {
       key: "errors",
       head: heads.errors,
-      by: ({ error_rate }) => error_rate,
+      sortBy: ({ error_rate }) => error_rate,
       cell: ({ error_rate, failures, failing }) => (
         <span class="two-lines">
           <span class={`badge ${badgeOf(error_rate ?? 0)}`}>{formatShare(error_rate ?? 0)}</span>
@@ -80,27 +80,27 @@ function columnsOf(open: readonly string[], now: string): readonly Column<Target
       key: "first",
       head: heads.first,
       kind: "number",
-      by: ({ first_byte_ms }) => first_byte_ms?.p95,
+      sortBy: ({ first_byte_ms }) => first_byte_ms?.p95,
       cell: (item) => times(item.first_byte_ms),
     },
     {
       key: "whole",
       head: heads.whole,
       kind: "number",
-      by: ({ duration_ms }) => duration_ms?.p95,
+      sortBy: ({ duration_ms }) => duration_ms?.p95,
       cell: (item) => times(item.duration_ms),
     },
     {
       key: "speed",
       head: heads.speed,
-      by: ({ tokens_per_second }) => tokens_per_second,
+      sortBy: ({ tokens_per_second }) => tokens_per_second,
       kind: "number",
       cell: ({ tokens_per_second }) => tokens_per_second,
     },
     {
       key: "error",
       head: heads.error,
-      by: ({ last_error }) => last_error?.at,
+      sortBy: ({ last_error }) => last_error?.at,
       cell: ({ last_error }) =>
         last_error === null ? null : (
           <span class="two-lines">

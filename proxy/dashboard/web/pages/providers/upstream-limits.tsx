@@ -41,7 +41,7 @@ function columnsOf(now: string): readonly Column<UpstreamTargetItem>[] {
       key: "learnedModel",
       head: heads.model,
       kind: "lead",
-      by: ({ provider, model }) => `${provider}/${model}`,
+      sortBy: ({ provider, model }) => `${provider}/${model}`,
       cell: ({ provider, model }) => <span class="wrap">{`${provider}/${model}`}</span>,
     },
     {
@@ -79,13 +79,13 @@ function columnsOf(now: string): readonly Column<UpstreamTargetItem>[] {
       key: "refusals",
       head: heads.refusals,
       kind: "number",
-      by: ({ refusals }) => refusals,
+      sortBy: ({ refusals }) => refusals,
       cell: ({ refusals }) => formatCount(refusals),
     },
     {
       key: "reported",
       head: heads.reported,
-      by: ({ reported_at }) => reported_at,
+      sortBy: ({ reported_at }) => reported_at,
       cell: ({ reported_at }) => <Ago moment={reported_at} now={now} />,
     },
   ];

@@ -96,7 +96,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "path",
     head: heads.path,
-    by: ({ user_path, path }) => user_path ?? path,
+    sortBy: ({ user_path, path }) => user_path ?? path,
     kind: "lead",
     cell: ({ user_path, request_id, path }) => (
       <span class="two-lines">
@@ -116,7 +116,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "kind",
     head: heads.kind,
-    by: ({ kind, status }) => `${kind} ${status}`,
+    sortBy: ({ kind, status }) => `${kind} ${status}`,
     cell: ({ kind, status }) => (
       <span class={`badge ${lookOf(kind)}`}>
         {requestTexts.kinds[kind]} {status}
@@ -126,7 +126,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "model",
     head: heads.model,
-    by: ({ target, model }) => target ?? model,
+    sortBy: ({ target, model }) => target ?? model,
     cell: ({ target, model }) =>
       target === null && model === null ? null : <CutText text={target ?? model ?? ""} />,
   },
@@ -134,7 +134,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
     key: "why",
     head: heads.why,
     kind: "rest",
-    by: ({ error_message, note }) => error_message ?? note,
+    sortBy: ({ error_message, note }) => error_message ?? note,
     cell: ({ error_message, note, attempts }) => (
       <CutText
         text={withCurrency(
@@ -148,7 +148,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "time",
     head: heads.time,
-    by: ({ time }) => time,
+    sortBy: ({ time }) => time,
     cell: ({ time }) => <When at={time} />,
   },
 ];
@@ -192,7 +192,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "session",
     head: sessionHeads.session,
-    by: ({ user_path, session }) => `${user_path} ${session}`,
+    sortBy: ({ user_path, session }) => `${user_path} ${session}`,
     kind: "lead",
     cell: ({ session, user_path }) => (
       <span class="two-lines">
@@ -210,7 +210,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "state",
     head: sessionHeads.state,
-    by: ({ ended_at }) => ended_at,
+    sortBy: ({ ended_at }) => ended_at,
     cell: ({ running, ended_at }) => (
       <span class="two-lines">
         <span class={running ? "badge good" : "badge"}>
@@ -225,7 +225,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "key",
     head: sessionHeads.key,
-    by: ({ key_name, key_id, agent }) => key_name ?? key_id ?? agent,
+    sortBy: ({ key_name, key_id, agent }) => key_name ?? key_id ?? agent,
     cell: ({ key_name, key_id, agent }) =>
       key_id === null && agent === null ? null : (
         <span class="two-lines">
@@ -237,13 +237,13 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "models",
     head: sessionHeads.models,
-    by: ({ models }) => models.join(),
+    sortBy: ({ models }) => models.join(),
     cell: ({ models }) => <CutText look="short" text={models.join(", ")} />,
   },
   {
     key: "requests",
     head: sessionHeads.requests,
-    by: ({ requests }) => requests,
+    sortBy: ({ requests }) => requests,
     kind: "number",
     cell: ({ requests, failovers }) => (
       <span class="two-lines to-right">
@@ -255,14 +255,14 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "tokens",
     head: sessionHeads.tokens,
-    by: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
+    sortBy: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
     kind: "number",
     cell: ({ input_tokens, output_tokens }) => formatShort(input_tokens + output_tokens),
   },
   {
     key: "cost",
     head: sessionHeads.cost,
-    by: ({ total_cost }) => total_cost,
+    sortBy: ({ total_cost }) => total_cost,
     kind: "number",
     cell: ({ total_cost, budget }) => (
       <span class="two-lines to-right">
@@ -279,7 +279,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     key: "error",
     head: sessionHeads.error,
     kind: "rest",
-    by: ({ failures }) => failures || null,
+    sortBy: ({ failures }) => failures || null,
     cell: ({ failures, last_error }) =>
       last_error === null ? null : (
         <span class="two-lines">

@@ -34,12 +34,12 @@ export function RequestView({ id }: { readonly id: string }) {
             <Card title={texts.attempts}>
               <Table
                 caption={texts.attempts}
-                rows={detail.request.attempts.map((attempt, at) => ({
+                rows={detail.request.attempts.map((attempt, index) => ({
                   ...attempt,
-                  at,
+                  index,
                   used: recordsOf(attempt, detail.records),
                 }))}
-                keyOf={({ at }) => String(at)}
+                keyOf={({ index }) => String(index)}
                 columns={attemptColumns}
               />
             </Card>

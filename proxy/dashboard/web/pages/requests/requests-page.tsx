@@ -112,7 +112,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "path",
     head: inFlightTexts.columns.path,
-    by: ({ user_path }) => user_path,
+    sortBy: ({ user_path }) => user_path,
     kind: "lead",
     cell: ({ user_path }) => <span class="path">{user_path}</span>,
   },
@@ -125,7 +125,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "target",
     head: inFlightTexts.columns.target,
-    by: ({ target }) => target,
+    sortBy: ({ target }) => target,
     cell: ({ target }) =>
       target === null ? (
         <span class="soft">{inFlightTexts.noTarget}</span>
@@ -136,7 +136,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "since",
     head: inFlightTexts.columns.since,
-    by: ({ admitted_at }) => admitted_at,
+    sortBy: ({ admitted_at }) => admitted_at,
     cell: ({ admitted_at }) =>
       admitted_at === null ? (
         <span class="soft">{inFlightTexts.unasked}</span>
@@ -147,14 +147,14 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "for",
     head: inFlightTexts.columns.for,
-    by: ({ seconds }) => seconds,
+    sortBy: ({ seconds }) => seconds,
     kind: "number",
     cell: ({ seconds }) => (seconds === null ? null : formatDuration(seconds)),
   },
   {
     key: "proxy",
     head: inFlightTexts.columns.proxy,
-    by: ({ proxy }) => proxy,
+    sortBy: ({ proxy }) => proxy,
     // The first characters distinguish the proxies of a host.
     cell: ({ proxy }) => <code title={proxy}>{proxy.slice(0, 8)}</code>,
   },
@@ -233,7 +233,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "path",
     head: recentTexts.columns.path,
-    by: ({ user_path }) => user_path,
+    sortBy: ({ user_path }) => user_path,
     kind: "lead",
     cell: ({ user_path, key_name }) => (
       <span class="two-lines">
@@ -251,7 +251,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "model",
     head: recentTexts.columns.model,
-    by: ({ provider, model }) => `${provider}/${model ?? ""}`,
+    sortBy: ({ provider, model }) => `${provider}/${model ?? ""}`,
     cell: ({ provider, model, requested_model }) => (
       <span class="two-lines">
         <CutText text={model === null ? provider : `${provider}/${model}`} />
@@ -264,7 +264,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "status",
     head: recentTexts.columns.status,
-    by: ({ status }) => status,
+    sortBy: ({ status }) => status,
     cell: ({ status, request_id }) => (
       <span class="two-lines">
         <span>
@@ -277,7 +277,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "tokens",
     head: recentTexts.columns.tokens,
-    by: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
+    sortBy: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
     kind: "number",
     cell: ({ input_tokens, output_tokens, estimated, cache_hit }) => (
       <span class="two-lines to-right">
@@ -293,14 +293,14 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "cost",
     head: recentTexts.columns.cost,
-    by: ({ total_cost }) => total_cost,
+    sortBy: ({ total_cost }) => total_cost,
     kind: "number",
     cell: ({ total_cost }) => (total_cost === null ? null : formatMoney(total_cost)),
   },
   {
     key: "latency",
     head: recentTexts.columns.latency,
-    by: ({ latency_ms }) => latency_ms,
+    sortBy: ({ latency_ms }) => latency_ms,
     kind: "number",
     cell: ({ latency_ms }) =>
       latency_ms < 10_000 ? `${latency_ms} ms` : formatDuration(latency_ms / 1000),
@@ -308,7 +308,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "time",
     head: recentTexts.columns.time,
-    by: ({ time }) => time,
+    sortBy: ({ time }) => time,
     cell: ({ time }) => <When at={time} />,
   },
 ];
@@ -353,7 +353,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
   {
     key: "path",
     head: refusedTexts.columns.path,
-    by: ({ user_path }) => user_path,
+    sortBy: ({ user_path }) => user_path,
     kind: "lead",
     cell: ({ user_path, request_id }) => (
       <span class="two-lines">
@@ -371,26 +371,26 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
   {
     key: "model",
     head: refusedTexts.columns.model,
-    by: ({ model, targets }) => model ?? targets[0],
+    sortBy: ({ model, targets }) => model ?? targets[0],
     cell: ({ model, targets }) => <CutText text={model ?? targets[0] ?? ""} />,
   },
   {
     key: "why",
     head: refusedTexts.columns.why,
     kind: "rest",
-    by: ({ message }) => message,
+    sortBy: ({ message }) => message,
     cell: ({ message }) => <CutText text={withCurrency(message)} />,
   },
   {
     key: "time",
     head: refusedTexts.columns.time,
-    by: ({ refused_at }) => refused_at,
+    sortBy: ({ refused_at }) => refused_at,
     cell: ({ refused_at }) => <When at={refused_at} />,
   },
   {
     key: "again",
     head: refusedTexts.columns.again,
-    by: ({ retry_after }) => retry_after,
+    sortBy: ({ retry_after }) => retry_after,
     cell: ({ retry_after, admitted_at }) =>
       retry_after === null || admitted_at === null ? (
         "–"

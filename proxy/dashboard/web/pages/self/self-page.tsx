@@ -85,7 +85,7 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
     key: "subject",
     head: texts.limit,
     kind: "lead",
-    by: ({ subject }) => subject,
+    sortBy: ({ subject }) => subject,
     cell: ({ subject, models, inert }) => (
       <span class="two-lines">
         <span class="path">{subject}</span>
@@ -97,13 +97,13 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
   {
     key: "per",
     head: texts.per,
-    by: ({ period_seconds }) => period_seconds,
+    sortBy: ({ period_seconds }) => period_seconds,
     cell: (item) => periodText(item, limitsTexts.periods),
   },
   {
     key: "used",
     head: texts.used,
-    by: (rule) => shareOf(fullestCap(rule) ?? { used: 0, cap: 0 }),
+    sortBy: (rule) => shareOf(fullestCap(rule) ?? { used: 0, cap: 0 }),
     cell: (rule) => (
       <span class="meters">
         {capUses(rule).map(({ kind, used, cap }) => (
@@ -122,14 +122,14 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
     key: "again",
     head: texts.freeAgain,
     kind: "number",
-    by: ({ resets_in_seconds }) => resets_in_seconds,
+    sortBy: ({ resets_in_seconds }) => resets_in_seconds,
     cell: ({ resets_in_seconds }) =>
       resets_in_seconds === undefined ? null : formatDuration(resets_in_seconds),
   },
   {
     key: "state",
     head: texts.state,
-    by: ({ exhausted }) => Number(exhausted),
+    sortBy: ({ exhausted }) => Number(exhausted),
     cell: ({ exhausted }) => <State isUsedUp={exhausted} />,
   },
 ];
@@ -154,7 +154,7 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
     key: "subject",
     head: texts.limit,
     kind: "lead",
-    by: ({ subject }) => subject,
+    sortBy: ({ subject }) => subject,
     cell: ({ subject, models }) => (
       <span class="two-lines">
         <span class="path">{subject}</span>
@@ -165,26 +165,26 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
   {
     key: "per",
     head: texts.per,
-    by: ({ period_seconds }) => period_seconds,
+    sortBy: ({ period_seconds }) => period_seconds,
     cell: ({ period_label }) => period_label,
   },
   {
     key: "used",
     head: texts.used,
-    by: ({ usage_ratio }) => usage_ratio,
+    sortBy: ({ usage_ratio }) => usage_ratio,
     cell: (budget) => <Meter used={budget.spent} cap={budgetAmount(budget)} format={formatMoney} />,
   },
   {
     key: "again",
     head: texts.freeAgain,
     kind: "number",
-    by: ({ resets_in_seconds }) => resets_in_seconds,
+    sortBy: ({ resets_in_seconds }) => resets_in_seconds,
     cell: ({ resets_in_seconds }) => formatDuration(resets_in_seconds),
   },
   {
     key: "state",
     head: texts.state,
-    by: ({ exceeded }) => Number(exceeded),
+    sortBy: ({ exceeded }) => Number(exceeded),
     cell: ({ exceeded }) => <State isUsedUp={exceeded} />,
   },
 ];

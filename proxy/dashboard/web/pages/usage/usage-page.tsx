@@ -121,7 +121,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
     key: keyof typeof texts.columns,
     sortBy: (group: UsageGroup) => number | null,
     cell: (group: UsageGroup) => ComponentChildren,
-  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", by: sortBy, cell });
+  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", sortBy, cell });
   const count = (key: keyof typeof texts.columns, countOf: (group: UsageGroup) => number) =>
     number(key, countOf, (group) => (countOf(group) === 0 ? null : formatCount(countOf(group))));
   return (
@@ -135,7 +135,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
           key: "lead",
           head: texts.groupings[by as keyof typeof texts.groupings] ?? texts.by,
           kind: "lead",
-          by: ({ key, name }) => name ?? key,
+          sortBy: ({ key, name }) => name ?? key,
           cell: (group) => {
             const href = groupHref(by, group.key, query);
             const name = <GroupName group={group} />;

@@ -89,7 +89,7 @@ export function firstColumns<One extends LimitItem & Parameters<typeof periodTex
       key: "subject",
       head: heads.subject,
       kind: "lead",
-      by: ({ item }) => item.subject,
+      sortBy: ({ item }) => item.subject,
       cell: LimitSubject,
     },
     {
@@ -101,7 +101,7 @@ export function firstColumns<One extends LimitItem & Parameters<typeof periodTex
     {
       key: "period",
       head: heads.period,
-      by: ({ item }) => item.period_seconds,
+      sortBy: ({ item }) => item.period_seconds,
       cell: ({ item }) => <span class="nowrap">{periodText(item, periods)}</span>,
     },
   ];

@@ -20,8 +20,9 @@ export function focusContentIfNone(): void {
 /** The row that has the focus, or had it when a dialog was opened. */
 interface FocusedRow {
   readonly key: string;
-  /** The row's position in the list, and the position of the focused element in the row. */
-  readonly index: number;
+  /** The row's position in the list. */
+  readonly rowIndex: number;
+  /** The position of the focused element in the row. */
   readonly place: number;
 }
 
@@ -55,7 +56,7 @@ export function useRowFocus(keys: readonly string[]) {
       const key = row === null ? undefined : keys[row.sectionRowIndex];
       if (row === null || key === undefined) return;
       const place = [...row.querySelectorAll(places)].indexOf(target as Element);
-      focused.current = { key, index: row.sectionRowIndex, place };
+      focused.current = { key, rowIndex: row.sectionRowIndex, place };
     },
     onFocusOut({ relatedTarget: next }: FocusEvent): void {
       if (next instanceof Element && next.closest("dialog") === null) focused.current = null;
@@ -63,10 +64,10 @@ export function useRowFocus(keys: readonly string[]) {
   };
 }
 
-function focusRow(body: HTMLTableSectionElement | null, { index, place }: FocusedRow): void {
-  const row = body?.rows[Math.min(index, body.rows.length - 1)];
-  const there = row === undefined ? [] : [...row.querySelectorAll<HTMLElement>(places)];
-  const next = there[place] ?? there.at(-1);
+function focusRow(body: HTMLTableSectionElement | null, { rowIndex, place }: FocusedRow): void {
+  const row = body?.rows[Math.min(rowIndex, body.rows.length - 1)];
+  const elements = row === undefined ? [] : [...row.querySelectorAll<HTMLElement>(places)];
+  const next = elements[place] ?? elements.at(-1);
   if (next === undefined) focusContent();
   else next.focus({ preventScroll: true });
 }

@@ -126,13 +126,13 @@ function dayAt(ms: number): string {
 
 /** A range of moments. `initial`: the length of the default range, in seconds. */
 export function MomentsFilter({ initial }: { readonly initial: keyof typeof texts.last }) {
-  const others = Object.entries(texts.last).filter(([value]) => value !== initial);
+  const further = Object.entries(texts.last).filter(([value]) => value !== initial);
   return (
     <RangeSelect
       label={texts.range}
       options={[
         ["", texts.last[initial]],
-        ...others.map(([value, text]) => [`seconds=${value}`, text] as const),
+        ...further.map(([value, text]) => [`seconds=${value}`, text] as const),
       ]}
       customs={[[moments, texts.custom]]}
     />

@@ -13,7 +13,7 @@ export interface Sorting {
 
 interface Sortable<Row> {
   readonly key: string;
-  readonly by?: (row: Row) => string | number | null | undefined;
+  readonly sortBy?: (row: Row) => string | number | null | undefined;
   /** Whether the first click sorts the smallest first. */
   readonly fromSmallest?: boolean;
 }
@@ -29,10 +29,10 @@ export function useSorting<Row>(columns: readonly Sortable<Row>[]): TableSorting
   const sort = router.place.value.query.get("sort") ?? "";
   const isDescending = sort.startsWith("-");
   const by = isDescending ? sort.slice(1) : sort;
-  const orderOf = columns.find(({ key }) => key === by)?.by;
+  const sortValue = columns.find(({ key }) => key === by)?.sortBy;
   return {
     sorting: {
-      by: orderOf === undefined ? "" : by,
+      by: sortValue === undefined ? "" : by,
       isDescending,
       // The third click restores the order of the list.
       choose: (name) => {
@@ -42,9 +42,11 @@ export function useSorting<Row>(columns: readonly Sortable<Row>[]): TableSorting
       },
     },
     sorted: (rows) =>
-      orderOf === undefined
+      sortValue === undefined
         ? rows
-        : rows.toSorted((a, b) => compare(orderOf(a) ?? null, orderOf(b) ?? null, isDescending)),
+        : rows.toSorted((a, b) =>
+            compare(sortValue(a) ?? null, sortValue(b) ?? null, isDescending),
+          ),
   };
 }
 
