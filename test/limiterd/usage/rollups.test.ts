@@ -596,11 +596,11 @@ t.test("of very many paths, what was kept at hand is forgotten at a bound", asyn
   const loads: string[] = [];
   const cells = {
     cellInMemory: () => undefined,
-    load: (key: string) => {
+    loadCell: (key: string) => {
       loads.push(key);
       return null;
     },
-    get: () => null,
+    cellAt: () => null,
     discard: () => {},
   } as unknown as RollupCache;
   const sums = new RollupsOfRecord({ store: createMemoryStore(), cells, labelsOf: () => [] });

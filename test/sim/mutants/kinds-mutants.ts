@@ -175,8 +175,8 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a loop is counted once too seldom",
     file: turns,
-    find: "const repetitions = 1 + Math.floor(same / cycle);",
-    put: "const repetitions = Math.floor(same / cycle);",
+    find: "const repetitions = 1 + Math.floor(matching / cycle);",
+    put: "const repetitions = Math.floor(matching / cycle);",
     simulation: "loops",
     often: true,
   },

@@ -46,7 +46,7 @@ export const ledgerMutants: readonly Mutant[] = (
     {
       name: "an answer without usage costs nothing",
       file: "proxy/usage/count-usage.js",
-      find: "const usage = estimate(seen);",
+      find: "const usage = estimate(input);",
       put: "const usage = null;",
     },
   ] as const
