@@ -38,8 +38,8 @@ export async function openSockets(
   const connections = new Map<Peer, Connection>();
   const onSocket = (name: (typeof daemonSockets)[number], mayAdminister: boolean) => ({
     fd: onlyOne(inherited, name),
-    groupAccess: socketGroupAccess,
-    ownerOnly: mayAdminister,
+    allowsGroup: socketGroupAccess,
+    isOwnerOnly: mayAdminister,
     onConnect(peer: Peer) {
       const ports = {
         mayAdminister,

@@ -146,9 +146,9 @@ export async function createGateway({
       jwt,
       userPathHeader: config.server.userPathHeader,
       open,
-      adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
+      isAdminOpen: open && isLoopback((config.server.admin ?? config.server).host),
       metricsToken: config.metrics.token,
-      metricsOpen: open && isLoopback(config.server.host),
+      isMetricsOpen: open && isLoopback(config.server.host),
       importedKeysMayExist: () => limiter.notices.importedKeysExist ?? !open,
       hashKey,
       isHashOf,
@@ -268,7 +268,7 @@ function createMetrics(
       monoMs,
       schedule: (ms, run) => void setTimeout(run, ms).unref(),
     },
-    { details: config.requestDetailsMax > 0, texts: config.keepsErrorTexts },
+    { keepsDetails: config.requestDetailsMax > 0, keepsTexts: config.keepsErrorTexts },
   );
   return {
     counts,

@@ -36,7 +36,7 @@ export const heldIdleMs = 1_000;
 export class ProxyEnd {
   readonly #parts: ProxyParts;
   readonly #times: EndTimes;
-  #stopping = false;
+  #isStopping = false;
   #closed: Promise<void> | null = null;
 
   constructor(parts: ProxyParts, times: EndTimes) {
@@ -49,7 +49,7 @@ export class ProxyEnd {
    * connection.
    */
   get stopping(): boolean {
-    return this.#stopping;
+    return this.#isStopping;
   }
 
   /**
@@ -59,7 +59,7 @@ export class ProxyEnd {
    */
   async stop(atOnce: boolean): Promise<void> {
     const graceMs = atOnce || this.#closed !== null ? 0 : this.#times.drainGraceMs;
-    this.#stopping = true;
+    this.#isStopping = true;
     if (graceMs > 0) await new Promise<void>((resolve) => this.#parts.schedule(graceMs, resolve));
     this.#parts.sessions.drain();
     const idleMs = atOnce ? 0 : this.#times.stopIdleMs;

@@ -58,7 +58,7 @@ export interface Provider {
 
 export interface Capacity {
   readonly connections: Pick<ConnectionRoom<never>, "isFull" | "max" | "open" | "requests">;
-  readonly files: Pick<OpenFiles, "exhausted">;
+  readonly files: Pick<OpenFiles, "isExhausted">;
   readonly memory: Pick<MemoryLedger, "held" | "max">;
   readonly unauthenticated: Pick<MemoryLedger, "take" | "give">;
 }

@@ -132,7 +132,7 @@ function answerRequest(
 
 /** Whether no further request can be served now. */
 function isOverloaded({ capacity: { connections, files } }: Pick<Gateway, "capacity">): boolean {
-  return connections.isFull || files.exhausted;
+  return connections.isFull || files.isExhausted;
 }
 
 /** A request whose caller isn't known yet. */

@@ -79,7 +79,12 @@ export async function prepareProxy({
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
   const spool = new SettleSpool(config.limiter, log);
-  const limiter = connectLimiter(config.limiter, log, (linked) => spool.linkChanged(linked), name);
+  const limiter = connectLimiter(
+    config.limiter,
+    log,
+    (isLinked) => spool.linkChanged(isLinked),
+    name,
+  );
   const disconnect = (): Promise<void> => {
     limiter.close();
     return spool.close();
@@ -176,9 +181,9 @@ export async function prepareProxy({
           if (limiter.client.unsettled > 0)
             await spool.leave(limiter.proxyId, limiter.unacknowledged());
           await group?.leave();
-          const drained = gateway.metrics.counts.cutByStop === 0;
-          await lastStop.end({ atMs: Date.now(), drained }).catch(noteStopFailed);
-          log.info({ drained }, "proxy stopped");
+          const isDrained = gateway.metrics.counts.cutByStop === 0;
+          await lastStop.end({ atMs: Date.now(), drained: isDrained }).catch(noteStopFailed);
+          log.info({ drained: isDrained }, "proxy stopped");
         },
       },
       { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
@@ -193,7 +198,7 @@ export async function prepareProxy({
     // Only now: a proxy of a failed reload has changed nothing.
     const settings = toMarkedSettings(shownProxySettings(config, secretMark));
     reporting = reportSettings(gateway, { startedUpMs, file: config.file, settings });
-    const openNow = open && limiter.client.notices.keysExist !== true;
+    const isOpenNow = open && limiter.client.notices.keysExist !== true;
     const { url, adminUrl, metricsUrl } = listeners;
     log.info(
       {
@@ -201,16 +206,16 @@ export async function prepareProxy({
         admin_url: adminUrl,
         ...(metricsUrl === null ? {} : { metrics_url: metricsUrl }),
         providers: [...gateway.providers.keys()],
-        open: openNow,
+        open: isOpenNow,
       },
-      openNow
+      isOpenNow
         ? "proxy listens; it is open: there is neither a master key nor a managed key"
         : "proxy listens",
     );
     return {
       url,
       adminUrl,
-      open: openNow,
+      open: isOpenNow,
       survives: (error) => !(error instanceof BrokenLimiterState),
       status: () => statusLine(gateway, url),
       reloadFailed: () => gateway.metrics.reloadFailed(),

@@ -100,7 +100,7 @@ export class RequestRecord {
   /** The agent's loop that was warned about or refused; usually null. */
   loop: Loop | null = null;
   /** Whether a deadline cut the answer. */
-  timedOut = false;
+  hasTimedOut = false;
   status = 0;
   outcome: Outcome = "answered";
   usage: Usage | null = null;
@@ -115,7 +115,7 @@ export class RequestRecord {
   /** The exception that ended the request; usually null. */
   bug: unknown = null;
   readonly startedMonoMs: number;
-  #charged = false;
+  #isCharged = false;
 
   constructor(startedMonoMs: number) {
     this.startedMonoMs = startedMonoMs;
@@ -167,9 +167,9 @@ export class RequestRecord {
 
   /** Adds a cost; one unpriced part makes the sum unpriced. */
   addCost(cost: PicoUsd | null): void {
-    if (!this.#charged) this.cost = cost;
+    if (!this.#isCharged) this.cost = cost;
     else this.cost = cost === null || this.cost === null ? null : this.cost + cost;
-    this.#charged = true;
+    this.#isCharged = true;
   }
 
   #addUsage(usage: Usage | null, estimated: boolean): void {
@@ -181,7 +181,7 @@ export class RequestRecord {
     const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
     this.deliveredFinish = forwarded.finish;
-    this.timedOut = forwarded.timedOut === true;
+    this.hasTimedOut = forwarded.hasTimedOut === true;
     this.providerRequestId = forwarded.providerRequestId ?? "";
     this.bug = bug;
     this.#addUsage(usage, estimated);

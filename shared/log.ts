@@ -65,9 +65,9 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   // A Buffer from the start: the garbage collector copies a text that grows in pieces.
   const lines = Buffer.allocUnsafeSlow(gatherBytesMax);
   let bytes = 0;
-  let gathering = false;
+  let isGathering = false;
   const handOver = (): void => {
-    gathering = false;
+    isGathering = false;
     if (bytes === 0) return;
     destination.write(Buffer.from(lines.subarray(0, bytes)));
     bytes = 0;
@@ -108,8 +108,8 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
       if (bytes + bytesMax > gatherBytesMax) handOver();
       if (bytesMax > gatherBytesMax) return void destination.write(Buffer.from(text));
       bytes += lines.write(text, bytes);
-      if (!gathering) {
-        gathering = true;
+      if (!isGathering) {
+        isGathering = true;
         setTimeout(handOver, gatherMs);
       }
     },

@@ -10,8 +10,8 @@ import { dirname } from "node:path";
  * one that names the directory in which none can be created.
  */
 export function makeDirectory(path: string, mode: number): string | undefined {
-  const first = isMade(path, mode);
-  if (first !== null) return first ? path : undefined;
+  const isFirst = isMade(path, mode);
+  if (isFirst !== null) return isFirst ? path : undefined;
   const above = dirname(path);
   const firstMade = above === path ? undefined : makeDirectory(above, mode);
   if (isMade(path, mode) === null) throw new Error(`${above} takes no directories`);

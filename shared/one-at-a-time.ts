@@ -9,7 +9,7 @@ type Work = (nowMs: number, done: (nowMs: number) => void) => void;
 export class OneAtATime {
   #waiting: Work[] = [];
   #next = 0;
-  #running = false;
+  #isRunning = false;
 
   /** Pieces of work that haven't started. */
   get waiting(): number {
@@ -19,21 +19,21 @@ export class OneAtATime {
   /** Runs `work` now, or once all earlier work is done. */
   add(work: Work, nowMs: number): void {
     this.#waiting.push(work);
-    if (!this.#running) this.#run(nowMs);
+    if (!this.#isRunning) this.#run(nowMs);
   }
 
   /** Loops rather than recursing: thousands of pieces may call `done` before they return. */
   #run(startMs: number): void {
     let nowMs = startMs;
-    while (!this.#running && this.#next < this.#waiting.length) {
-      this.#running = true;
-      let returned = false;
+    while (!this.#isRunning && this.#next < this.#waiting.length) {
+      this.#isRunning = true;
+      let hasReturned = false;
       this.#waiting[this.#next++]!(nowMs, (doneMs) => {
-        this.#running = false;
-        if (returned) this.#run(doneMs);
+        this.#isRunning = false;
+        if (hasReturned) this.#run(doneMs);
         else nowMs = doneMs;
       });
-      returned = true;
+      hasReturned = true;
     }
     if (this.#next < this.#waiting.length) return;
     this.#waiting = [];

@@ -17,10 +17,10 @@ export function createThrottledQueue(
   let next = 0;
 
   function endTurn(): void {
-    const idle = due.length === 0;
-    due = idle ? added : due.concat(added);
+    const isIdle = due.length === 0;
+    due = isIdle ? added : due.concat(added);
     added = [];
-    if (idle) runDue();
+    if (isIdle) runDue();
   }
 
   function runDue(): void {

@@ -75,7 +75,7 @@ function missingKey(provider: ProviderConfig, knownModels: readonly string[]): r
     headerFiles.length > 0 ||
     [apiKey, apiKeys, apiKeyFile, apiKeyCommand].some((key) => key !== null);
   const isKnown = knownModels.some((text) => text.startsWith(`providers.${name}.api_key needs `));
-  if (service === null || service.keyless || hasKey || isKnown) return [];
+  if (service === null || service.isKeyless || hasKey || isKnown) return [];
   return [
     `providers.${name} has no key, and ${service.name} refuses requests without one: set ${service.keyVariable}, or providers.${name}.api_key`,
   ];

@@ -184,7 +184,7 @@ async function reconcileCommand(session: Session, flags: ReconcileFlags): Promis
   const sums = new UsageSums(providers, { days, keys });
   const isOfOneHost = await addRecords(session, flags, { window, sums });
   if (sums.records === 0) requireConfigured(providers, configured);
-  const result = reconcile(sums.rows(), bill, { byProject: pairs.size > 0 });
+  const result = reconcile(sums.rows(), bill, { dividesByProject: pairs.size > 0 });
   const unseen = [...keys.keys()].filter((name) => !sums.seenKeys.has(name));
   const head = {
     provider: flags.provider,

@@ -64,7 +64,7 @@ export function addTenant(program: Command, session: Session): void {
 
 async function showTenant(session: Session, text: string, flags: TenantFlags): Promise<void> {
   const path = pathFromFlag(text);
-  const window = windowFromFlags(flags, session.nowMs(), { times: true });
+  const window = windowFromFlags(flags, session.nowMs(), { takesTimes: true });
   if (!path.ok || !window.ok)
     throw usageFailure([...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)]);
   const query = { path: path.value, window: window.value };

@@ -72,7 +72,7 @@ export function addTenants(program: Command, session: Session): void {
 
 async function showTenants(session: Session, flags: TenantsFlags): Promise<void> {
   const path = pathFromFlag(flags.path);
-  const window = windowFromFlags(flags, session.nowMs(), { times: true });
+  const window = windowFromFlags(flags, session.nowMs(), { takesTimes: true });
   const sort = (flags.sort ?? "used").replace("-", "_");
   const limit = limitFromFlag(flags.limit, { byDefault: listedDefault, max: listedMax });
   const problems: ArgumentProblem[] = [

@@ -106,7 +106,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     proxies: proxiesOf(config, sockets),
     terminal,
     verbose,
-    asText: isText(config.logging.format, isatty(verbose ? 1 : 2)),
+    logsText: isText(config.logging.format, isatty(verbose ? 1 : 2)),
     stopDeadlineMs: drainGraceMs + drainMs + stopGraceMs + killGraceMs,
     onReady: ({ ready, admin, open }) => {
       starting.stop();
@@ -186,9 +186,9 @@ function onSignals(
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.on(name, () => {
       const signal = { name, atMonoMs: session.monoMs() };
-      const echoed = isEchoed(previous, signal, session.env);
+      const isEcho = isEchoed(previous, signal, session.env);
       previous = signal;
-      if (!echoed) stop(name);
+      if (!isEcho) stop(name);
     });
   process.on("SIGHUP", () => {
     if (hadTerminal && !hasTerminal()) stop("SIGTERM");

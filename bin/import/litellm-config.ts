@@ -247,7 +247,7 @@ class Translation {
       ...(address === null ? {} : { base_url: address }),
       ...(key === undefined
         ? {
-            ...(isOwn || matchingPreset?.keyless === true
+            ...(isOwn || matchingPreset?.isKeyless === true
               ? {}
               : { api_key: `\${${matchingPreset!.keyVariable}}` }),
           }

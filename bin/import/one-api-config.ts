@@ -106,7 +106,7 @@ class Translation {
     this.#providers.set(name, {
       ...(isPreset ? {} : { type: preset?.type ?? "openai" }),
       ...(isPreset && address === preset.baseUrl ? {} : { base_url: escaped(address) }),
-      ...this.#keys(channel, title, preset?.keyless === true),
+      ...this.#keys(channel, title, preset?.isKeyless === true),
       ...(preset?.name === "azure" && version !== null ? { api_version: escaped(version) } : {}),
       ...this.#overrides(channel, title),
       models: [...new Set(models.values())],

@@ -133,8 +133,8 @@ class Reader {
 
   /** The models that a token and its group's channels allow; empty for any model. */
   #models(token: Fields, group: string, title: string): readonly string[] {
-    const limited = "model_limits" in token ? isTrue(token["model_limits_enabled"]) : true;
-    const tokenModels = limited ? namesOf(token["model_limits"] ?? token["models"]) : [];
+    const isLimited = "model_limits" in token ? isTrue(token["model_limits_enabled"]) : true;
+    const tokenModels = isLimited ? namesOf(token["model_limits"] ?? token["models"]) : [];
     const channels = enabledChannels(this.#tables);
     const all = modelsOf(channels);
     const ofGroup = modelsOf(channels.filter((channel) => groupsOf(channel).includes(group)));

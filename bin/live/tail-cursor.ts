@@ -32,7 +32,11 @@ export interface Newest {
 export function eventsSince(
   cursor: TailCursor,
   newest: Newest,
-): { readonly events: readonly TailEvent[]; readonly missed: boolean; readonly next: TailCursor } {
+): {
+  readonly events: readonly TailEvent[];
+  readonly hasMissed: boolean;
+  readonly next: TailCursor;
+} {
   const records = newest.records.filter(({ id }) => isAfter(id, cursor.recordId));
   const newer = newest.refusals.filter(({ refused_at: time }) => time > cursor.refusedAt);
   const sameTime = newest.refusals.filter(({ refused_at: time }) => time === cursor.refusedAt);
@@ -49,7 +53,7 @@ export function eventsSince(
   const refusedAt = newest.refusals[0]?.refused_at ?? cursor.refusedAt;
   return {
     events,
-    missed:
+    hasMissed:
       (newest.hasMoreRecords && records.length === newest.records.length) ||
       (newest.hasMoreRefusals &&
         refusals.length > 0 &&

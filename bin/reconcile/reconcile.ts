@@ -73,9 +73,9 @@ const noProject = "(none)";
 export function reconcile(
   usage: readonly UsageRow[],
   bill: Pick<Bill, "rows" | "separates" | "decimals">,
-  { byProject = false }: { readonly byProject?: boolean } = {},
+  { dividesByProject = false }: { readonly dividesByProject?: boolean } = {},
 ): Reconciliation {
-  const context = contextOf(usage, bill, byProject);
+  const context = contextOf(usage, bill, dividesByProject);
   const cells = [...context.cells.values()]
     .map((sides) => compare(sides, context))
     .sort(
@@ -185,9 +185,9 @@ function contextOf(
     cells.set(key, sides);
     return sides;
   };
-  const toolsWithoutModel = rows.some(({ item, model }) => model === null && isTool(item));
-  addUsage(usage, { sidesOf, separates, toolsWithoutModel });
-  addBill(usage, rows, { sidesOf, separates, toolsWithoutModel });
+  const hasToolsWithoutModel = rows.some(({ item, model }) => model === null && isTool(item));
+  addUsage(usage, { sidesOf, separates, hasToolsWithoutModel });
+  addBill(usage, rows, { sidesOf, separates, hasToolsWithoutModel });
   // Half of the last decimal; beyond the twelfth a reader's own rounding counts.
   const lineTolerance = decimals >= 12 ? 1n : 5n * 10n ** BigInt(11 - decimals);
   for (const { model, parts } of cells.values())
@@ -206,7 +206,7 @@ interface Adding {
   readonly sidesOf: (row: Pick<UsageRow, "day" | "project">, model: string) => Sides;
   readonly separates: ReadonlySet<Kind>;
   /** The bill charges tools without naming the model, so tools are compared without it. */
-  readonly toolsWithoutModel: boolean;
+  readonly hasToolsWithoutModel: boolean;
 }
 
 function isTool(item: BillRow["item"]): boolean {
@@ -215,7 +215,7 @@ function isTool(item: BillRow["item"]): boolean {
 
 function addUsage(
   usage: readonly UsageRow[],
-  { sidesOf, separates, toolsWithoutModel }: Adding,
+  { sidesOf, separates, hasToolsWithoutModel }: Adding,
 ): void {
   for (const row of usage) {
     const sides = sidesOf(row, row.model);
@@ -224,8 +224,8 @@ function addUsage(
     part.requests += row.requests;
     part.lostRequests += row.lostRequests;
     part.estimateRoom += BigInt(Math.round(row.estimateRoom));
-    const toolSides = toolsWithoutModel ? sidesOf(row, noModel) : sides;
-    const toolPart = toolsWithoutModel ? partOf(toolSides, "standard", "") : part;
+    const toolSides = hasToolsWithoutModel ? sidesOf(row, noModel) : sides;
+    const toolPart = hasToolsWithoutModel ? partOf(toolSides, "standard", "") : part;
     for (const group of groups) {
       const to = group === "tools" ? toolPart : part;
       to.costs[group] += row.costs[group];
@@ -250,7 +250,7 @@ function addUsage(
 function addBill(
   usage: readonly UsageRow[],
   rows: readonly BillRow[],
-  { sidesOf, separates, toolsWithoutModel }: Adding,
+  { sidesOf, separates, hasToolsWithoutModel }: Adding,
 ): void {
   const ours = [...new Set(usage.map(({ model }) => model))];
   const names = joinModels(ours, [
@@ -259,7 +259,7 @@ function addBill(
   for (const row of rows) {
     const { item, quantity, amount } = row;
     const model =
-      row.model === null || (isTool(item) && toolsWithoutModel)
+      row.model === null || (isTool(item) && hasToolsWithoutModel)
         ? noModel
         : (names.get(row.model) ?? row.model);
     const sides = sidesOf(row, model);

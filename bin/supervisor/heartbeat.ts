@@ -40,7 +40,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   if (!notices.accepted) return { stopping() {}, end() {} };
   let sentStatus: string | null = null;
   let sentStuck: string | null = null;
-  let stopping = false;
+  let isStopping = false;
   let sending = false;
   const send = async (notice: Notice & { readonly status: string }): Promise<void> => {
     sending = true;
@@ -50,7 +50,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   };
   const beat = (): void => {
     if (sending) return;
-    const { status, stuck } = stopping ? { status: "stopping", stuck: null } : health();
+    const { status, stuck } = isStopping ? { status: "stopping", stuck: null } : health();
     if (stuck !== null && sentStuck === null) onStuck(stuck);
     sentStuck = stuck;
     if (watchdogMs !== null && stuck === null) void send({ watchdog: true, status });
@@ -62,7 +62,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const end = every(watchdogMs === null ? statusMs : watchdogMs / beatsPerWatchdog, beat);
   return {
     stopping() {
-      stopping = true;
+      isStopping = true;
       void send({ stopping: true, status: "stopping" });
     },
     end,

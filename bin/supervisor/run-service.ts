@@ -127,7 +127,7 @@ export async function runService(service: Service): Promise<never> {
     config,
     sockets,
     predecessors,
-    held: isWaiting,
+    isHeld: isWaiting,
     name,
     log,
     session,
@@ -156,7 +156,7 @@ async function serve(
     readonly sockets: InheritedSockets;
     readonly predecessors: readonly Predecessor[];
     /** Whether to wait for the supervisor before the start. */
-    readonly held: boolean;
+    readonly isHeld: boolean;
     readonly name: string;
     readonly log: Log;
     readonly session: Session;
@@ -173,7 +173,7 @@ async function serve(
   try {
     const start = await service.prepare({ config, log, sockets, name });
     // A stop ends a service that hasn't started.
-    if (options.held && (await Promise.race([requests.begin, requests.stop])) !== undefined)
+    if (options.isHeld && (await Promise.race([requests.begin, requests.stop])) !== undefined)
       return exitCodes.ok;
     started = await start();
   } catch (error) {

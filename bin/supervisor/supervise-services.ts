@@ -33,7 +33,7 @@ interface SuperviseOptions {
   /** Whether all log lines are printed, to standard output; else warnings, to standard error. */
   readonly verbose: boolean;
   /** Whether lines are formatted for people; otherwise they are printed unchanged. */
-  readonly asText: boolean;
+  readonly logsText: boolean;
   /** How long each service may take to stop before it is killed. */
   readonly stopDeadlineMs: number;
   /** All services are ready. */
@@ -79,9 +79,9 @@ class Supervision implements Supervisor {
   readonly #metrics = gatheredMetrics((line) => this.#options.terminal.err(line));
   readonly #limiterd: SupervisedService | null;
   readonly #proxies: SupervisedProxies;
-  #released = false;
-  #stopping = false;
-  #killed = false;
+  #isReleased = false;
+  #isStopping = false;
+  #isKilled = false;
 
   constructor(options: SuperviseOptions) {
     this.done = new Promise((resolve) => {
@@ -111,18 +111,18 @@ class Supervision implements Supervisor {
           );
     this.#limiterd?.start();
     this.#proxies.start(this.#limiterd !== null);
-    if (this.#limiterd === null) this.#released = true;
+    if (this.#limiterd === null) this.#isReleased = true;
   }
 
   async reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome> {
-    if (!this.#released)
+    if (!this.#isReleased)
       return {
         ok: false,
         exitCode: exitCodes.taken,
         lines: ["error: Sluice is starting: nothing was reloaded"],
       };
     const outcome = await this.#proxies.reload(proxies);
-    if (!outcome.ok || this.#limiterd === null || this.#stopping) return outcome;
+    if (!outcome.ok || this.#limiterd === null || this.#isStopping) return outcome;
     if (!needs.daemon)
       return {
         ok: true,
@@ -146,20 +146,20 @@ class Supervision implements Supervisor {
   }
 
   stop(signal: StopSignal): void {
-    if (!this.#stopping) {
+    if (!this.#isStopping) {
       this.#options.terminal.err(
         "stopping: waiting for requests in flight; a second signal ends them",
       );
       void this.#stopAll(signal === "SIGINT" ? exitCodes.killed : exitCodes.ok, signal);
       return;
     }
-    this.#killed = true;
+    this.#isKilled = true;
     this.#proxies.kill();
     this.#limiterd?.kill();
   }
 
   #events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents {
-    const { terminal, verbose, asText } = this.#options;
+    const { terminal, verbose, logsText } = this.#options;
     const print = (line: string): void => (verbose ? terminal.out(line) : terminal.err(line));
     return {
       onReady,
@@ -167,23 +167,23 @@ class Supervision implements Supervisor {
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
         // All lines are printed unchanged, so they needn't be parsed.
-        if (verbose && !asText) return print(line);
+        if (verbose && !logsText) return print(line);
         const text = lineText(name, line, leastPrintedLevel(verbose));
-        if (text !== null) print(asText ? text : line);
+        if (text !== null) print(logsText ? text : line);
       },
     };
   }
 
   /** The daemon is ready, for the first time or after a restart. */
   #release(): void {
-    if (this.#released) return;
-    this.#released = true;
+    if (this.#isReleased) return;
+    this.#isReleased = true;
     this.#proxies.release();
   }
 
   async #stopAll(exitCode: number, signal: StopSignal): Promise<void> {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#isStopping) return;
+    this.#isStopping = true;
     const exits = await this.#proxies.stop(signal);
     const clean = exits.map(({ name, exit }) => this.#endedCleanly(name, exit));
     const limiterd = this.#limiterd;
@@ -192,7 +192,7 @@ class Supervision implements Supervisor {
       clean.push(this.#endedCleanly(limiterd.name, exit));
     }
     const isRequested = exitCode === exitCodes.ok || exitCode === exitCodes.killed;
-    if (this.#killed) this.#onDone(exitCodes.killed);
+    if (this.#isKilled) this.#onDone(exitCodes.killed);
     else this.#onDone(isRequested && clean.includes(false) ? exitCodes.failed : exitCode);
   }
 

@@ -47,7 +47,7 @@ export class SupervisedProxies {
   #proxies: SupervisedService[] = [];
   readonly #finishing = new Set<SupervisedService>();
   #successor: SupervisedService | null = null;
-  #stopping = false;
+  #isStopping = false;
 
   constructor(options: ProxyOptions, ports: ProxiesPorts, stopDeadlineMs: number) {
     this.#options = options;
@@ -55,7 +55,7 @@ export class SupervisedProxies {
     this.#stopDeadlineMs = stopDeadlineMs;
   }
 
-  /** `held`: the processes load now, and serve after `release`. */
+  /** `isHeld`: the processes load now, and serve after `release`. */
   start(isHeld: boolean): void {
     const waiting = new Set<number>();
     for (let position = 0; position < this.#options.count; position++) {
@@ -66,7 +66,7 @@ export class SupervisedProxies {
           (ready) => {
             if (waiting.delete(position) && waiting.size === 0) this.#ports.onReady(ready);
           },
-          { held: isHeld },
+          { isHeld },
         ),
       );
     }
@@ -99,7 +99,7 @@ export class SupervisedProxies {
   async stop(
     signal: StopSignal,
   ): Promise<readonly { readonly name: string; readonly exit: ServiceExit | null }[]> {
-    this.#stopping = true;
+    this.#isStopping = true;
     const finished = [...this.#finishing, ...(this.#successor === null ? [] : [this.#successor])];
     const [exits] = await Promise.all([
       Promise.all(
@@ -114,7 +114,7 @@ export class SupervisedProxies {
   }
 
   kill(): void {
-    this.#stopping = true;
+    this.#isStopping = true;
     for (const service of [...this.#proxies, ...this.#finishing]) service.kill();
     this.#successor?.kill();
   }
@@ -150,7 +150,7 @@ export class SupervisedProxies {
         () => {
           clearTimeout(late);
           resolve(
-            this.#stopping
+            this.#isStopping
               ? { ok: false, exitCode: exitCodes.failed, lines: ["error: Sluice was stopped"] }
               : null,
           );
@@ -172,10 +172,10 @@ export class SupervisedProxies {
     position: number,
     onReady: (ready: ServiceReady) => void,
     {
-      held = false,
+      isHeld = false,
       onTrialFailed = null,
     }: {
-      readonly held?: boolean;
+      readonly isHeld?: boolean;
       readonly onTrialFailed?: ((exitCode: number | null) => void) | null;
     },
   ): SupervisedService {
@@ -190,8 +190,8 @@ export class SupervisedProxies {
         nodeFlags: lessNewSpace(),
         sockets,
         env: { ...this.#ports.env, ...proxyNameVariable(name) },
-        held,
-        onTrial: onTrialFailed !== null,
+        isHeld,
+        isOnTrial: onTrialFailed !== null,
       },
       onTrialFailed === null ? events : { ...events, onGiveUp: onTrialFailed },
     );

@@ -23,11 +23,11 @@ export interface ServiceOptions {
   /** Variables for it only, in addition to this process's own environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Whether its processes start the service only after `release`. */
-  readonly held?: boolean;
+  readonly isHeld?: boolean;
   /** A process of `forkWaitingService` that becomes the first one. */
   readonly waitingProcess?: ChildProcess;
   /** Whether an end before it was ready is final, however it ends. */
-  readonly onTrial?: boolean;
+  readonly isOnTrial?: boolean;
 }
 
 interface HandedSocket {
@@ -60,18 +60,18 @@ export class SupervisedService {
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
   #pauseMs: number | null = null;
-  #held: boolean;
+  #isHeld: boolean;
   #wasReady = false;
-  #stopped = false;
+  #isStopped = false;
   /** Whether to start the service again immediately after its expected end. */
-  #restarting = false;
+  #isRestarting = false;
   #onReadyAgain: () => void = () => {};
   readonly #onStopped: ((exit: ServiceExit) => void)[] = [];
 
   constructor(options: ServiceOptions, events: ServiceEvents) {
     this.name = options.name;
     this.#options = options;
-    this.#held = options.held === true;
+    this.#isHeld = options.isHeld === true;
     this.#waitingProcess = options.waitingProcess ?? null;
     this.#events = events;
   }
@@ -81,7 +81,7 @@ export class SupervisedService {
     const forked = this.#waitingProcess;
     this.#waitingProcess = null;
     const isForked = forked !== null && runs(forked);
-    const child = isForked ? forked : forkService(this.#options, this.#held);
+    const child = isForked ? forked : forkService(this.#options, this.#isHeld);
     this.#child = child;
     let failed: Error | null = null;
     child.on("error", (error) => {
@@ -90,7 +90,7 @@ export class SupervisedService {
         this.#onExit(child, { code: null, signal: null }, { livedMs: 0, failed });
     });
     child.on("message", (message) => this.#onMessage(message));
-    if (isForked && !this.#held) this.release();
+    if (isForked && !this.#isHeld) this.release();
     this.#events.onStarted?.(child);
     forEachLine(child.stdout, (line) => this.#events.onLogLine(line));
     forEachLine(child.stderr, (line) => this.#events.onRemark(`${this.name}: ${line}`));
@@ -103,7 +103,7 @@ export class SupervisedService {
 
   /** Lets a held service start. */
   release(): void {
-    this.#held = false;
+    this.#isHeld = false;
     // Errors are ignored: the end of a dead process is reported elsewhere.
     this.#child?.send(begin, () => {});
   }
@@ -113,7 +113,7 @@ export class SupervisedService {
    * if it wasn't running.
    */
   stop(signal: StopSignal, deadlineMs: number): Promise<ServiceExit | null> {
-    this.#stopped = true;
+    this.#isStopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     const child = this.#child;
     if (child === null) return Promise.resolve(null);
@@ -147,7 +147,7 @@ export class SupervisedService {
         resolve(true);
       };
       if (child === null) return this.start();
-      this.#restarting = true;
+      this.#isRestarting = true;
       child.kill("SIGTERM");
     });
   }
@@ -157,7 +157,7 @@ export class SupervisedService {
    * Resolves when it has ended.
    */
   replaced(): Promise<ServiceExit | null> {
-    this.#stopped = true;
+    this.#isStopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     const child = this.#child;
     if (child === null) return Promise.resolve(null);
@@ -170,14 +170,14 @@ export class SupervisedService {
 
   /** Kills the service immediately; a pending `stop` resolves. */
   kill(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     this.#child?.kill("SIGKILL");
   }
 
   #onMessage(message: unknown): void {
     const ready = readyFrom(message);
-    if (ready === null || this.#stopped) return;
+    if (ready === null || this.#isStopped) return;
     if (this.#wasReady) this.#events.onRemark(`${this.name} is back`);
     this.#wasReady = true;
     this.#onReadyAgain();
@@ -193,15 +193,15 @@ export class SupervisedService {
     // A process that couldn't be spawned may report its end twice.
     if (this.#child !== child) return;
     this.#child = null;
-    if (this.#stopped) {
+    if (this.#isStopped) {
       for (const resolve of this.#onStopped) resolve(exit);
       return;
     }
-    if (this.#restarting) {
-      this.#restarting = false;
+    if (this.#isRestarting) {
+      this.#isRestarting = false;
       return this.start();
     }
-    if (this.#options.onTrial === true && !this.#wasReady) {
+    if (this.#options.isOnTrial === true && !this.#wasReady) {
       this.#events.onRemark(`${this.name} ${exitText(exit, life.failed)}`);
       return this.#events.onGiveUp(exit.code);
     }

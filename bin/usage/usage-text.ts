@@ -74,7 +74,8 @@ function renderTotals(usage: ShownTotals): string {
   } = usage;
   const decimals = usdDecimals(usage.total_cost);
   const usd = (amount: number): string => formatUsd(amount, decimals);
-  const allUnpriced = usage.total_requests > 0 && usage.unpriced_requests === usage.total_requests;
+  const areAllUnpriced =
+    usage.total_requests > 0 && usage.unpriced_requests === usage.total_requests;
   const caches = [
     ...(usage.cached_input_tokens > 0
       ? [`${formatCount(usage.cached_input_tokens)} read from a cache`]
@@ -94,8 +95,8 @@ function renderTotals(usage: ShownTotals): string {
     ["total tokens", formatCount(usage.total_tokens), ""],
     [
       "cost",
-      allUnpriced ? "unpriced" : usd(usage.total_cost),
-      allUnpriced
+      areAllUnpriced ? "unpriced" : usd(usage.total_cost),
+      areAllUnpriced
         ? ""
         : `input ${usd(usage.total_input_cost)}, output ${usd(usage.total_output_cost)}`,
     ],

@@ -63,13 +63,13 @@ const daysDefault = 30;
 export function windowFromFlags(
   flags: WindowFlags,
   nowMs: number,
-  { times = false }: WindowOptions = {},
+  { takesTimes = false }: WindowOptions = {},
 ): ParsedArguments<ReportWindow> {
   if (flags.month !== undefined) return monthFromFlags(flags, flags.month, nowMs);
-  if (times && isRange(flags)) return rangeOfReport(flags, nowMs);
+  if (takesTimes && isRange(flags)) return rangeOfReport(flags, nowMs);
   const problems: ArgumentProblem[] = [];
   const lastDays = daysFrom(flags, problems);
-  const open = openWindow(flags, times, problems);
+  const open = openWindow(flags, takesTimes, problems);
   if (problems.length > 0) return { ok: false, problems };
   const endDate = open.endDate ?? dayOf(nowMs);
   const startDate = open.startDate ?? dayOf(startOf(endDate) - (lastDays - 1) * dayMs);
@@ -89,7 +89,7 @@ export function windowFromFlags(
 
 /** Whether a report may be of a range with times; otherwise it is of days. */
 interface WindowOptions {
-  readonly times?: boolean;
+  readonly takesTimes?: boolean;
 }
 
 function isRange({ from, to, last }: WindowFlags): boolean {
@@ -146,16 +146,16 @@ function monthFromFlags(
 export function openWindowFromFlags(
   flags: WindowFlags,
   nowMs: number,
-  { times = false }: WindowOptions = {},
+  { takesTimes = false }: WindowOptions = {},
 ): ParsedArguments<OpenWindow> {
-  if (times && isRange(flags)) {
+  if (takesTimes && isRange(flags)) {
     const range = rangeFromFlags(flags, { nowMs, seconds: nowMs / 1000 });
     return range.ok
       ? { ok: true, value: { startDate: null, endDate: null, range: range.value } }
       : range;
   }
   const problems: ArgumentProblem[] = [];
-  const value = openWindow(flags, times, problems);
+  const value = openWindow(flags, takesTimes, problems);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value };
 }
 

@@ -31,16 +31,16 @@ export function startDelivering(
 function deliverTo(webhook: Webhook, { limiter, setTimer, log }: Delivering): () => void {
   const { id: destination, format } = webhook.config;
   const delivered = new Set<string>();
-  let stopped = false;
+  let isStopped = false;
   let cancel = (): void => {};
   const scheduleNext = (ms: number): void => {
-    if (!stopped) cancel = setTimer(ms, () => void poll());
+    if (!isStopped) cancel = setTimer(ms, () => void poll());
   };
   const poll = async (): Promise<void> => {
     if (!limiter.reachable) return scheduleNext(idleMs);
     const answer = await limiter.call("alerts.due", { destination });
     const alert = answer.ok ? readDueAlert(answer.body) : null;
-    if (alert === null || stopped) return scheduleNext(idleMs);
+    if (alert === null || isStopped) return scheduleNext(idleMs);
     const reason = delivered.has(alert.id) ? null : await webhook.send(alert);
     if (reason === null) remember(delivered, alert.id);
     else log.warn({ host: webhook.host, id: alert.id, reason }, "an alert wasn't delivered");
@@ -49,7 +49,7 @@ function deliverTo(webhook: Webhook, { limiter, setTimer, log }: Delivering): ()
   };
   scheduleNext(idleMs);
   return () => {
-    stopped = true;
+    isStopped = true;
     cancel();
   };
 }

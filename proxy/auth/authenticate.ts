@@ -39,11 +39,11 @@ export interface Credentials {
    */
   readonly open: boolean;
   /** Whether /admin is open too: on loopback only. */
-  readonly adminOpen: boolean;
+  readonly isAdminOpen: boolean;
   /** Opens /metrics and nothing else; null without one. */
   readonly metricsToken: string | null;
   /** Whether `open` includes /metrics on the port for models: on loopback only. */
-  readonly metricsOpen: boolean;
+  readonly isMetricsOpen: boolean;
   /**
    * Whether a token of any form may be a key, because keys were imported. True before the first
    * welcome, so that a valid key gets no 401, except on a gateway that may be open.
@@ -103,7 +103,7 @@ export function authenticate(
     return { ok: true, caller: headerCaller(credentials.hashKey(token), path, wrong) };
   }
   if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
-  if (area === "admin" && !credentials.adminOpen) return { ok: false, failure: needsMasterKey };
+  if (area === "admin" && !credentials.isAdminOpen) return { ok: false, failure: needsMasterKey };
   if (!credentials.open) return { ok: false, failure: wrong };
   const path = requestedPath(credentials, area, headers);
   return {
@@ -221,7 +221,7 @@ export function authenticateScrape(
   request: CredentialSource,
 ): Authentication {
   const { masterKey, metricsToken, open } = credentials;
-  const isOpen = open && (credentials.metricsOpen || served === "admin" || served === "metrics");
+  const isOpen = open && (credentials.isMetricsOpen || served === "admin" || served === "metrics");
   const token = givenToken(request, "admin");
   if (typeof token === "string") {
     const hash = credentials.hashKey(token);

@@ -19,7 +19,7 @@ interface KeySourcePorts<K> {
   /** Throws for a text that is no key set. */
   parse(text: string): K;
   monoMs(): number;
-  onLoaded(first: boolean): void;
+  onLoaded(isFirst: boolean): void;
   onFailed(reason: string, keptOld: boolean): void;
 }
 
@@ -52,9 +52,9 @@ export function createIssuerKeys<K>(ages: IssuerKeyAges, ports: KeySourcePorts<K
       const text = await ports.load();
       if (text !== cached?.text) {
         const keys = ports.parse(text);
-        const first = cached === null;
+        const isFirst = cached === null;
         cached = { text, keys };
-        ports.onLoaded(first);
+        ports.onLoaded(isFirst);
       }
       nextLoadMonoMs = ports.monoMs() + ages.freshMs;
     } catch (error) {

@@ -67,10 +67,10 @@ export async function createJwtIssuers(
       load: () => (keys.kind === "url" ? fetchText(keys) : readFile(keys.path, "utf8")),
       parse: (text) => parseKeySet(jose, text),
       monoMs: () => performance.now(),
-      onLoaded: (first) =>
+      onLoaded: (isFirst) =>
         log.info(
           { issuer: config.issuer, from: place },
-          first ? "loaded an issuer's keys" : "an issuer's keys have changed",
+          isFirst ? "loaded an issuer's keys" : "an issuer's keys have changed",
         ),
       onFailed: (reason, keptOld) =>
         log.warn(

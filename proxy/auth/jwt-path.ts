@@ -43,13 +43,13 @@ export function pathFromClaims(userPath: string, claims: Claims): string | null 
     const path = claimText(claims, userPath);
     return path === null ? null : normalizedOrNull(path);
   }
-  let complete = true;
+  let isComplete = true;
   const path = userPath.replace(/\{([^}]*)\}/g, (_, name: string) => {
     const value = claimText(claims, name.trim());
-    if (value === null || value.includes("/")) complete = false;
+    if (value === null || value.includes("/")) isComplete = false;
     return value ?? "";
   });
-  return complete ? normalizedOrNull(path) : null;
+  return isComplete ? normalizedOrNull(path) : null;
 }
 
 /**

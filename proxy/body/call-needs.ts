@@ -53,12 +53,12 @@ function effortOf(effort: unknown): RequestedReasoning["effort"] {
 
 export interface ResponsesNeeds {
   /** The request has tools made for OpenAI's own agents, or items of calls to them. */
-  readonly agentTools: boolean;
+  readonly usesAgentTools: boolean;
   /** The request continues a stored response, or refers to an item of one. */
   readonly stored: boolean;
 }
 
-const nothing: ResponsesNeeds = { agentTools: false, stored: false };
+const nothing: ResponsesNeeds = { usesAgentTools: false, stored: false };
 
 /** The types of tools that Codex sends. The host decides about tools that OpenAI runs. */
 const agentTools: ReadonlySet<unknown> = new Set(["custom", "namespace", "tool_search"]);
@@ -87,7 +87,7 @@ export function responsesNeeds(operation: Operation, fields: Fields): ResponsesN
   const items: readonly unknown[] = Array.isArray(input) ? input : [];
   const continues = ["previous_response_id", "conversation", "prompt"];
   return {
-    agentTools:
+    usesAgentTools:
       (Array.isArray(tools) &&
         tools.some((tool) => isObject(tool) && agentTools.has(tool["type"]))) ||
       items.some(isOfAgent),

@@ -78,14 +78,14 @@ export class JsonPicker {
   /** The open name, string or literal; null if it is skipped. */
   #token: string | null = "";
   /** Within a string, the last character was a backslash that escapes the next one. */
-  #escaped = false;
+  #isEscaped = false;
   /** The depth within a value that is picked or skipped as a whole. */
   #depth = 0;
-  #inNestedString = false;
+  #isInNestedString = false;
   /** The last string that may be a name; null if it is too long. */
   #name: string | null = "";
   #isText = false;
-  #afterColon = false;
+  #isAfterColon = false;
 
   /**
    * `texts`: the names of members whose strings are text of an answer, at any depth; null to count
@@ -195,7 +195,7 @@ export class JsonPicker {
   #beginString(part: "name" | "string", token: string | null, position: number): number {
     this.#part = part;
     this.#token = token;
-    this.#escaped = false;
+    this.#isEscaped = false;
     if (part === "string") this.#isText = this.#texts !== null && this.#isTextName();
     return position + 1;
   }
@@ -268,17 +268,17 @@ export class JsonPicker {
     let position = from;
     let depth = this.#depth;
     do {
-      if (this.#inNestedString) {
+      if (this.#isInNestedString) {
         const end = this.#stringEnd(bytes, position);
         if (this.#texts !== null) this.#readNestedString(bytes, position, end);
-        this.#inNestedString = end === -1;
+        this.#isInNestedString = end === -1;
         position = end === -1 ? bytes.length : end + 1;
       }
       while (position < bytes.length && marks[bytes[position]!] === 0) position++;
       if (position === bytes.length) break;
       const code = bytes[position]!;
       if (code === quote) {
-        this.#inNestedString = true;
+        this.#isInNestedString = true;
         if (this.#texts !== null) this.#beginNestedString(bytes, position, from);
       } else depth += code === openBrace || code === openBracket ? 1 : -1;
       if (depth > pickedDepthMax && this.#pick === "all") {
@@ -288,41 +288,41 @@ export class JsonPicker {
       position++;
     } while (depth > 0 && position < bytes.length);
     this.#depth = depth;
-    if (this.#texts !== null && !this.#inNestedString) this.#noteColon(bytes, position, from);
+    if (this.#texts !== null && !this.#isInNestedString) this.#noteColon(bytes, position, from);
     if (this.#pick === "all") this.#put(bytes.toString("latin1", from, position));
-    if (depth === 0 && !this.#inNestedString) this.#endValue();
+    if (depth === 0 && !this.#isInNestedString) this.#endValue();
     return position;
   }
 
   /** A string after a colon is a value; any other string may be the name of the next value. */
   #beginNestedString(bytes: Buffer, position: number, from: number): void {
     this.#noteColon(bytes, position, from);
-    this.#isText = this.#afterColon && this.#isTextName();
-    if (!this.#afterColon) this.#name = "";
+    this.#isText = this.#isAfterColon && this.#isTextName();
+    if (!this.#isAfterColon) this.#name = "";
   }
 
   #readNestedString(bytes: Buffer, position: number, end: number): void {
     const stop = end === -1 ? bytes.length : end;
     if (this.#isText) this.textChars += stop - position;
-    else if (!this.#afterColon && this.#name !== null)
+    else if (!this.#isAfterColon && this.#name !== null)
       this.#name =
         this.#name.length + stop - position > nameCharsMax
           ? null
           : this.#name + bytes.toString("latin1", position, stop);
-    if (end !== -1) this.#afterColon = false;
+    if (end !== -1) this.#isAfterColon = false;
   }
 
   /** Notes whether the last character before `position`, apart from white space, is a colon. */
   #noteColon(bytes: Buffer, position: number, from: number): void {
     let last = position - 1;
     while (last >= from && isSpace(bytes[last]!)) last--;
-    if (last >= from) this.#afterColon = bytes[last]! === colon;
+    if (last >= from) this.#isAfterColon = bytes[last]! === colon;
   }
 
   /** The position of the quote that ends the open string, or -1. */
   #stringEnd(bytes: Buffer, from: number): number {
-    let position = this.#escaped ? from + 1 : from;
-    this.#escaped = false;
+    let position = this.#isEscaped ? from + 1 : from;
+    this.#isEscaped = false;
     for (let nearby = bytesNearby; ; nearby = bytesNearbyEscapes) {
       const until = Math.min(position + nearby, bytes.length);
       while (position < until) {
@@ -331,13 +331,13 @@ export class JsonPicker {
         position += code === backslash ? 2 : 1;
       }
       if (position >= bytes.length) {
-        this.#escaped = position > bytes.length;
+        this.#isEscaped = position > bytes.length;
         return -1;
       }
       const next = bytes.indexOf(quote, position);
       const isEscaped = endsEscaping(bytes, position, next === -1 ? bytes.length : next);
       if (next === -1) {
-        this.#escaped = isEscaped;
+        this.#isEscaped = isEscaped;
         return -1;
       }
       if (!isEscaped) return next;

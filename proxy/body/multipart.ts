@@ -44,7 +44,7 @@ export class FieldFinder {
   /** The problem with the form. After a problem nothing more is read. */
   problem: string | null = null;
   /** The field came more than once, so the provider might read the other one. */
-  repeated = false;
+  isRepeated = false;
   /** Whether a line end precedes the first boundary. */
   beginsWithLineEnd = false;
   /** Whether the field has begun; its value may follow. */
@@ -146,7 +146,7 @@ export class FieldFinder {
       this.problem = part.problem;
       return false;
     }
-    if (part.isField && this.place !== null) this.repeated = true;
+    if (part.isField && this.place !== null) this.isRepeated = true;
     this.#state = part.isField ? "value" : "other";
     this.#valueStart = this.#position;
     this.#values = [];

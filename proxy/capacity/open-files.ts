@@ -14,7 +14,7 @@ export interface OpenFiles {
   /** How many files the process may open; Infinity if unknown. */
   readonly max: number;
   /** The result of the last check; true until the spare descriptors are back. */
-  readonly exhausted: boolean;
+  readonly isExhausted: boolean;
   /** The cause of a failed connection: no descriptors left, or the error itself. */
   replaceError(error: Error): Error;
   close(): void;
@@ -25,8 +25,8 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
   const max = filesMax();
   let spare = openSpare(spareFiles).files;
   const check = (): Error | null => {
-    const { files, lack } = openSpare(open.exhausted ? spareFiles : 1);
-    if (lack !== null && !open.exhausted) {
+    const { files, lack } = openSpare(open.isExhausted ? spareFiles : 1);
+    if (lack !== null && !open.isExhausted) {
       log.error(
         { code: lack.code, max },
         "no file descriptors are left: requests get 503, and /ready too; raise LimitNOFILE or ulimit -n",
@@ -34,11 +34,11 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
       closeAll(spare);
       spare = [];
     }
-    if (lack === null && open.exhausted) {
+    if (lack === null && open.isExhausted) {
       log.info("file descriptors are available again");
       spare = files;
     } else closeAll(files);
-    open.exhausted = lack !== null;
+    open.isExhausted = lack !== null;
     return lack;
   };
   const timer = setInterval(() => {
@@ -48,7 +48,7 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
   // Not a getter: every request reads it.
   const open = {
     max,
-    exhausted: false,
+    isExhausted: false,
     replaceError: (error: Error) => check() ?? error,
     close() {
       clearInterval(timer);

@@ -302,12 +302,12 @@ export function needsResponses(
 export function offeredTo(
   provider: Pick<ProviderConfig, "operations" | "responses" | "nativeRequests">,
   model: string,
-  { agentTools, stored }: ResponsesNeeds,
+  { usesAgentTools, stored }: ResponsesNeeds,
 ): ReadonlySet<Operation> {
   const { operations: offered, responses, nativeRequests } = provider;
-  if ((!agentTools && !stored) || nativeRequests === "untouched") return offered;
+  if ((!usesAgentTools && !stored) || nativeRequests === "untouched") return offered;
   const lacksTools =
-    agentTools &&
+    usesAgentTools &&
     (responses.agentTools === "refused" ||
       (responses.agentTools === "own_models" && !isOpenaiModel(model)));
   if (!lacksTools && (!stored || responses.stores)) return offered;

@@ -78,8 +78,8 @@ class PipedEvents implements EventTranslator {
     return this.#inner.usage;
   }
 
-  get failed(): boolean {
-    return this.#inner.failed || this.#outer.failed;
+  get hasFailed(): boolean {
+    return this.#inner.hasFailed || this.#outer.hasFailed;
   }
 
   push(event: string | null, data: string): readonly ClientEvent[] {

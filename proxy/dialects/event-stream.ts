@@ -24,7 +24,7 @@ export class EventSplitter {
   /** The incomplete line at the end. */
   #line = "";
   /** The last byte was a CR. An LF directly after it belongs to the same line end. */
-  #afterCr = false;
+  #isAfterCr = false;
   #event = "";
   #data: string[] = [];
   /** The characters of the open event. */
@@ -54,8 +54,8 @@ export class EventSplitter {
     const text = this.#overflow !== null ? "" : this.#decoder.decode(bytes, { stream: true });
     if (text === "") return [];
     const events: StreamEvent[] = [];
-    let start = this.#afterCr && text.startsWith("\n") ? 1 : 0;
-    this.#afterCr = text.endsWith("\r");
+    let start = this.#isAfterCr && text.startsWith("\n") ? 1 : 0;
+    this.#isAfterCr = text.endsWith("\r");
     // Most streams have no CR.
     const hasCr = text.includes("\r");
     for (let end = nextLineEnd(text, start, hasCr); end !== -1; ) {

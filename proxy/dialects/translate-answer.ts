@@ -84,8 +84,8 @@ class DialectTranslator implements AnswerTranslator {
     return this.#events === null ? this.#usage : this.#events.usage;
   }
 
-  get failed(): boolean {
-    return this.#events?.failed ?? false;
+  get hasFailed(): boolean {
+    return this.#events?.hasFailed ?? false;
   }
 
   get unsentChars(): number {
@@ -166,7 +166,7 @@ class DialectTranslator implements AnswerTranslator {
         this.refused = "there is no memory for what the translation of the stream keeps";
       if (this.refused !== null) text += this.#writer.write(events.refuse(this.refused));
     }
-    if (events.failed) text += this.#writer.end();
+    if (events.hasFailed) text += this.#writer.end();
     return text === "" ? null : Buffer.from(text);
   }
 

@@ -53,7 +53,7 @@ export interface AnswerTranslator extends TranslationReport {
   /** The last bytes for the client, after the provider's stream has ended normally. */
   end(): Buffer | null;
   /** The stream was invalid, and the client got its last event, an error. */
-  readonly failed: boolean;
+  readonly hasFailed: boolean;
   /** As in `TranslationReport`; set by the translated upstream. */
   textSinceUnsent?: number;
 }
@@ -92,7 +92,7 @@ class TranslatingSink implements UpstreamSink {
   readonly #onEvent: OnEvent | null;
   /** `untouched`: an error, which passes. */
   #form: "untouched" | "stream" | "buffered" = "untouched";
-  #failed = false;
+  #hasFailed = false;
   /**
    * The head of a non-streamed answer to a streaming request. It is sent once it is known whether
    * the answer goes out as a stream.
@@ -140,7 +140,7 @@ class TranslatingSink implements UpstreamSink {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#failed) return;
+    if (this.#hasFailed) return;
     if (this.#form === "untouched") return this.#sink.onData(chunk);
     if (this.#form === "buffered") return this.#translate(() => this.#buffer(chunk));
     this.#stream(chunk);
@@ -168,17 +168,17 @@ class TranslatingSink implements UpstreamSink {
   /** Aborts the call after an invalid event, because the call occupies a connection. */
   #stream(chunk: Buffer): void {
     this.#translate(() => this.#translator.push(chunk, this.#onEvent));
-    if (this.#failed || !this.#translator.failed) return;
-    this.#failed = true;
+    if (this.#hasFailed || !this.#translator.hasFailed) return;
+    this.#hasFailed = true;
     this.call?.abort();
     this.#sink.onEnd();
   }
 
   onEnd(): void {
-    if (this.#failed) return;
+    if (this.#hasFailed) return;
     if (this.#form === "stream") this.#translate(() => this.#translator.end());
     else if (this.#form === "buffered") this.#translate(() => this.#buffered());
-    if (!this.#failed) this.#sink.onEnd();
+    if (!this.#hasFailed) this.#sink.onEnd();
   }
 
   #buffered(): Buffer {
@@ -188,13 +188,13 @@ class TranslatingSink implements UpstreamSink {
   }
 
   onFailure(failure: UpstreamFailure): void {
-    if (this.#failed) return;
+    if (this.#hasFailed) return;
     this.#sendHead(false);
     this.#sink.onFailure(failure);
   }
 
   onBug(error: unknown): void {
-    this.#failed = true;
+    this.#hasFailed = true;
     this.call?.abort();
     this.#sink.onBug(error);
   }
@@ -213,7 +213,7 @@ class TranslatingSink implements UpstreamSink {
   }
 
   #fail(failure: UpstreamFailure): void {
-    this.#failed = true;
+    this.#hasFailed = true;
     this.call?.abort();
     this.#sendHead(false);
     this.#sink.onFailure(failure);

@@ -108,7 +108,7 @@ export async function admitRequest(
   const { waiting } = gateway.config;
   const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs, onPlace);
   const session =
-    limiter.notices.sessionBudgets && record.session !== "" ? record.session : undefined;
+    limiter.notices.hasSessionBudgets && record.session !== "" ? record.session : undefined;
   const details = { modelNames, uses, fixed, metered, wait, session };
   const outcome = await limiter.admit(caller, marked, submission, details);
   noteVerdict(context, outcome, monoMs() - askedMonoMs);
@@ -401,7 +401,7 @@ function countCharge(
   const isUnpriced = execution !== null && cost === null;
   if (target === null || (usage === null && atMost === null && !isUnpriced)) return;
   if (isUnpriced) gateway.noticeUnpriced(target);
-  const answered = status >= 200 && status < 300;
+  const isAnswered = status >= 200 && status < 300;
   const charge = {
     target,
     userPath,
@@ -410,7 +410,7 @@ function countCharge(
     cost,
     isUnpriced,
     atMost,
-    answered,
+    isAnswered,
   };
   gateway.metrics.counts.countCharge(charge);
   const saved = execution?.rewriteTokensSaved ?? 0;

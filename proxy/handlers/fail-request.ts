@@ -29,7 +29,7 @@ export function failRequest(
   record.bug = error;
   const finish = (): void => replyInternalError(exchange, areaOf(exchange.path));
   const { admission, usage } = record;
-  if (admission === null || admission.settled) return finish();
+  if (admission === null || admission.isSettled) return finish();
   const tokens = isCount(usage?.totalTokens) ? usage.totalTokens : 0;
   gateway.limiter.settle(admission, { tokens, estimated: true, record: null }, finish);
 }

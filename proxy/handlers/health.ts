@@ -29,7 +29,7 @@ export function replyHealth(
   const { connections, files, memory } = capacity;
   const isDaemonWell =
     limiter.notices.storeFailing === null && limiter.notices.clusterFailing === null;
-  const isWell = limiter.reachable && isDaemonWell && !files.exhausted;
+  const isWell = limiter.reachable && isDaemonWell && !files.isExhausted;
   const status = isWell ? "ok" : "degraded";
   const details: Omit<Health, "status"> = {
     version,
@@ -52,7 +52,7 @@ export function replyHealth(
       requests_max: connections.max,
       held_bytes: memory.held,
       held_bytes_max: memory.max,
-      file_descriptors_exhausted: files.exhausted,
+      file_descriptors_exhausted: files.isExhausted,
     },
     price_list: priceListStatus(prices.listed, nowMs()),
   };
@@ -79,7 +79,7 @@ export function replyReady(
     ? "stopping"
     : !limiter.reachable && config.limiter.failureMode === "closed"
       ? "limiter"
-      : capacity.files.exhausted
+      : capacity.files.isExhausted
         ? "file_descriptors"
         : null;
   const status = waitsFor === null ? 200 : 503;

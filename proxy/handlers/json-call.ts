@@ -184,7 +184,7 @@ class JsonCall implements ModelCall {
   readonly mayRunOthers: boolean;
   readonly carriedTools: readonly string[] | null;
   readonly isAgent: boolean;
-  readonly repeatable = true;
+  readonly isRepeatable = true;
   readonly naming: ModelCall["naming"];
   readonly turn: ModelCall["turn"];
   readonly #clientBody: ClientBody;

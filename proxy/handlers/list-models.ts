@@ -66,7 +66,7 @@ async function bansOn(
   { limiter, config }: Pick<Gateway, "limiter" | "config">,
   userPath: string,
 ): Promise<readonly ModelFilter[]> {
-  if (!limiter.notices.limited) return [];
+  if (!limiter.notices.hasLimits) return [];
   const answered = await limiter.call("rate-limits.banned", { user_path: userPath });
   const { banned = [] } = answered.ok && isObject(answered.body) ? answered.body : {};
   const namings = namingsOf(config.providers);

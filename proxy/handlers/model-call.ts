@@ -48,7 +48,7 @@ export interface ModelCall {
   /** For the estimate when the provider reports no usage. */
   readonly promptBytes: number;
   /** Whether it can be sent more than once. */
-  readonly repeatable: boolean;
+  readonly isRepeatable: boolean;
   /**
    * Why this call can't be sent to a model of a provider, or null. Checked before the admission, so
    * that such a call consumes nothing.

@@ -108,7 +108,7 @@ export async function modelRequest(
     const { targets, all } = gateway.targetHealth.candidates(withTools(usable, tools));
 
     // Admit.
-    const bounds = gateway.limiter.notices.hardLimits ? boundsOf(call, received.exchange) : null;
+    const bounds = gateway.limiter.notices.hasHardLimits ? boundsOf(call, received.exchange) : null;
     const onPlace = keptAlive?.onPlace;
     const limited = { targets, model: call.model, modelNames, switches: true, bounds, onPlace };
     const outcome = await admitRequest(context, limited);
@@ -174,7 +174,7 @@ function sendAdmittedCall(
   const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
-  const hasFallback = all.length > 1 && call.repeatable;
+  const hasFallback = all.length > 1 && call.isRepeatable;
   const headers = limitHeaders(context, admitted);
   const first = sendToTarget(context, { target, call, route, headers, hasFallback, bounds });
   if (!hasFallback) return first;

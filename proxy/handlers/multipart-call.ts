@@ -65,7 +65,7 @@ export async function readMultipartCall(
   const { modelInPath } = exchange;
   const isDefaultModel = modelInPath === null && finder.place === null;
   const modelElsewhere = isDefaultModel ? defaultModel(operation, defaultModels) : modelInPath;
-  const problem = problemOf(finder, form.complete, modelElsewhere);
+  const problem = problemOf(finder, form.isComplete, modelElsewhere);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
@@ -82,14 +82,14 @@ export async function readMultipartCall(
  * default.
  */
 function problemOf(
-  { place, problem, repeated, ended }: FieldFinder,
+  { place, problem, isRepeated, ended }: FieldFinder,
   isComplete: boolean,
   modelElsewhere: string | null,
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (isComplete && !ended)
     return invalid("the body is not a readable form: it ends within a part", "body");
-  if (repeated) return invalid("model is given more than once", "model");
+  if (isRepeated) return invalid("model is given more than once", "model");
   const model = modelElsewhere ?? place?.value;
   if (model === undefined) return invalid("model is required", "model");
   if (model.trim() === "") return invalid("model must not be empty", "model");
@@ -126,7 +126,7 @@ class Form {
   #heldBytes = 0;
   #spool: Spool | null = null;
   /** Whether the form is complete. */
-  complete = false;
+  isComplete = false;
 
   constructor(
     pieces: AsyncIterator<Buffer>,
@@ -150,7 +150,7 @@ class Form {
       if (isDecided && this.#spool === null && this.#heldBytes >= heldUploadBytesMax) return;
       const next = await this.#pieces.next();
       if (next.done === true) {
-        this.complete = true;
+        this.isComplete = true;
         return;
       }
       this.#finder.push(next.value);
@@ -176,7 +176,7 @@ class Form {
   async *read(): AsyncIterable<Buffer> {
     yield* this.#head;
     if (this.#spool !== null) yield* this.#spool.read();
-    if (this.complete) return;
+    if (this.isComplete) return;
     for (
       let next = await this.#pieces.next();
       next.done !== true;
@@ -229,8 +229,8 @@ class MultipartCall implements ModelCall {
 
   readonly valuesOf = (): readonly string[] => [];
 
-  get repeatable(): boolean {
-    return this.#form.complete;
+  get isRepeatable(): boolean {
+    return this.#form.isComplete;
   }
 
   problemAt(provider: ProviderConfig): Failure | null {

@@ -87,7 +87,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const requestedModel = await namedModel(exchange, route, { body, bodyBytesMax });
   if (!requestedModel.ok) return refuseBeforeAdmission(context, requestedModel.failure);
   const operation = operationAt(exchange.method, route.path);
-  const bounds = gateway.limiter.notices.hardLimits ? boundsOf(exchange, operation, body) : null;
+  const bounds = gateway.limiter.notices.hasHardLimits ? boundsOf(exchange, operation, body) : null;
   const admission = await admitAt(context, route, requestedModel.model, bounds);
   if (admission === null) return;
   const { target, admitted } = admission;

@@ -90,7 +90,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
     target,
     upstream: passthrough,
     path,
-    asIs: false,
+    passesAsIs: false,
   });
 }
 
@@ -116,7 +116,7 @@ export async function passthroughSession(
     target,
     upstream: route.upstream,
     path,
-    asIs: true,
+    passesAsIs: true,
   });
 }
 
@@ -144,19 +144,19 @@ interface Session {
   readonly upstream: PassthroughUpstream;
   readonly path: string;
   /** Whether errors of the provider pass unchanged, or get Sluice's shape. */
-  readonly asIs: boolean;
+  readonly passesAsIs: boolean;
 }
 
 async function runSession(
   context: RequestContext,
-  { webSocket, admitted, target, upstream, path, asIs }: Session,
+  { webSocket, admitted, target, upstream, path, passesAsIs }: Session,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
   const { targetHealth } = gateway;
   const startedMonoMs = gateway.monoMs();
   const traced = {
     target,
-    operation: asIs ? null : ("realtime" as const),
+    operation: passesAsIs ? null : ("realtime" as const),
     stream: false,
     resent: 0,
   };
@@ -178,7 +178,7 @@ async function runSession(
     ),
     limits: admittedHeaders(admitted),
     headers: ["x-sluice-target", targetHeader(target)],
-    asIs,
+    passesAsIs,
     sessions: gateway.sessions,
     modelOutputMax: outputTokensMaxOf(providerOf(gateway, target).config, target.model),
     onProgress(spent) {
@@ -196,6 +196,6 @@ async function runSession(
     monoMs: gateway.monoMs,
   });
   trace?.ended(forwarded, gateway.monoMs());
-  if (!asIs) targetHealth.noteDirect(target, startedMonoMs, forwarded);
+  if (!passesAsIs) targetHealth.noteDirect(target, startedMonoMs, forwarded);
   settleRequest(context, admitted.admission, forwarded);
 }

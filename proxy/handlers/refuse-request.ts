@@ -82,7 +82,7 @@ export function refuseOneTooMany(
     areaOf(exchange.path),
     failure(
       "overloaded",
-      capacity.files.exhausted
+      capacity.files.isExhausted
         ? "Sluice has no file descriptors left"
         : `${capacity.connections.max} requests are running already`,
     ),

@@ -211,12 +211,12 @@ export function countRequest(
   if (endpoint === null) return;
   const refused = refusalOf(record);
   if (refused !== null) counts.countRefusal(refused);
-  if (stream === false || !exchange.begun) return;
+  if (stream === false || !exchange.hasBegun) return;
   if (outcome === "client_gone") counts.countCutStream("client");
   else if (outcome === "shutdown") counts.countCutStream("shutdown");
   else if (record.cutBy !== "") counts.countCutStream("hard_cap");
   else if (outcome === "upstream_cut")
-    counts.countCutStream(record.timedOut ? "deadline" : "upstream");
+    counts.countCutStream(record.hasTimedOut ? "deadline" : "upstream");
 }
 
 function refusalOf({ outcome, status, breach }: RequestRecord): RefusalLabels | null {
@@ -259,7 +259,7 @@ export function reportDetails(
     reports.agent({ session, userPath }, redactKeys(agent), endedMonoMs);
   const isPlain = kind === "answered" && !hasDetails(record);
   if (!isPlain && reports.hasRoom(kind !== "failed"))
-    reports.add(detailsOf(ended, kind, reports.texts), endedMonoMs);
+    reports.add(detailsOf(ended, kind, reports.keepsTexts), endedMonoMs);
 }
 
 function kindOf({ status, outcome, breach }: RequestRecord): RequestKind {
@@ -289,7 +289,7 @@ function hasDetails({ reportedAttempts, dropped, note, traceId }: RequestRecord)
 function detailsOf(
   { exchange, record, endedMonoMs }: EndedRequest,
   kind: RequestKind,
-  texts: boolean,
+  keepsTexts: boolean,
 ): RequestReport {
   const {
     startedMonoMs,
@@ -304,7 +304,7 @@ function detailsOf(
   const error = exchange.failure ?? delivered?.forwarded.error ?? null;
   // Messages about refused and denied requests never quote a prompt; others may.
   const isOwn = attempts === null && (kind === "refused" || kind === "denied");
-  const hasTexts = texts || isOwn;
+  const hasTexts = keepsTexts || isOwn;
   const note = record.note ?? (bug === null ? "" : "a bug in Sluice ended it: see the log");
   return withoutAbsent({
     request_id: exchange.id,
@@ -324,7 +324,9 @@ function detailsOf(
     trace_id: redactedText(record.traceId),
     duration_ms: wholeMs(endedMonoMs - startedMonoMs),
     first_byte_ms: firstByteMonoMs === null ? undefined : wholeMs(firstByteMonoMs - startedMonoMs),
-    attempts: attempts?.slice(0, attemptsMax).map((attempt) => attemptOf(attempt, record, texts)),
+    attempts: attempts
+      ?.slice(0, attemptsMax)
+      .map((attempt) => attemptOf(attempt, record, keepsTexts)),
     error_code: redactedText(error?.code ?? null),
     error_message: hasTexts ? messageOf(error) : undefined,
     rule: breach === null ? undefined : redactedText(ruleText(breach)),
@@ -344,12 +346,14 @@ function messageOf(error: { readonly message: string } | null | undefined): stri
   return error == null ? undefined : redactedText(redactedWords(error.message), messageCharsMax);
 }
 
-function attemptOf(attempt: Attempt, record: RequestRecord, texts: boolean): AttemptReport {
+function attemptOf(attempt: Attempt, record: RequestRecord, keepsTexts: boolean): AttemptReport {
   const { target, ms, retry, forwarded } = attempt;
   const { status, outcome, failed, error, providerRequestId = "" } = forwarded;
   const isAnswered = outcome === "complete" && status < 400;
   const providerStatus = error == null ? status : error.status;
-  const why = texts ? redactedWords(failed?.why ?? outcome) : (failureKindOf(forwarded) ?? outcome);
+  const why = keepsTexts
+    ? redactedWords(failed?.why ?? outcome)
+    : (failureKindOf(forwarded) ?? outcome);
   return withoutAbsent({
     target: redactedText(targetName(target))!,
     status: providerStatus === 0 ? undefined : providerStatus,
@@ -358,7 +362,7 @@ function attemptOf(attempt: Attempt, record: RequestRecord, texts: boolean): Att
     reason: isAnswered ? undefined : redactedText(why),
     provider_request_id: redactedText(providerRequestId),
     error_code: redactedText(error?.code ?? null),
-    error_message: texts ? messageOf(error) : undefined,
+    error_message: keepsTexts ? messageOf(error) : undefined,
     delivered: isDelivered(attempt, record) ? true : undefined,
   });
 }

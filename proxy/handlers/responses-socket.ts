@@ -294,13 +294,13 @@ class ResponsesSocket implements OpenSession {
       isGone: () => server.over,
       answer: {
         onStream(chunk) {
-          let flows = true;
+          let mayWrite = true;
           for (const event of splitter.push(chunk)) {
             const message = events.push(event);
             lane.newestId = events.responseId;
-            if (message !== null) flows = server.send(message);
+            if (message !== null) mayWrite = server.send(message);
           }
-          return flows;
+          return mayWrite;
         },
         onWhole: (status, headers, body) => events.whole(status, headers, body),
         onDrain: (run) => server.onDrain(run),

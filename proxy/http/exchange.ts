@@ -87,7 +87,7 @@ export interface Exchange extends RequestHeaders {
   /** Whether the client disconnected, or was cut off, before the end of the response. */
   readonly gone: boolean;
   /** Whether a stopping proxy cut it off. */
-  readonly cutByStop: boolean;
+  readonly isCutByStop: boolean;
   /**
    * Runs `run` once if the client disconnects before the end of the response, or has already;
    * always after this returns. A later call replaces it.
@@ -96,7 +96,7 @@ export interface Exchange extends RequestHeaders {
   /** Adds headers to the response, whatever it will be. Call it once. */
   addHeaders(headers: readonly string[]): void;
   /** Whether a response has begun. */
-  readonly begun: boolean;
+  readonly hasBegun: boolean;
   /** The response's head: flat names and values. */
   begin(status: number, headers: readonly string[]): void;
   /** Writes a chunk. False if the client reads too slowly: wait for `onDrain`. */

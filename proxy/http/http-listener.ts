@@ -131,13 +131,13 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     lastRequests,
     tlsOf: (socket: Socket) => tlsConnections.get(socket) ?? null,
     isLastOn: (socket: Socket) =>
-      (drain.begun || lastRequests.isComplete(socket)) && connections.runningOn(socket) <= 1,
+      (drain.hasBegun || lastRequests.isComplete(socket)) && connections.runningOn(socket) <= 1,
   };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServedResponse): NodeExchange => {
     const socket = request.socket as Socket;
     connections.began(socket);
-    if (drain.begun) {
+    if (drain.hasBegun) {
       response.setHeader("connection", "close");
       lastRequests.add(request);
     }

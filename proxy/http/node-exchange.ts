@@ -52,7 +52,7 @@ export class NodeExchange implements Exchange {
   /** Cached: Node's own property is a function that is called each time. */
   readonly #headers: IncomingMessage["headers"];
   /** Whether `onGone` was called. */
-  #watched = false;
+  #isWatched = false;
   #onGone: () => void = () => {};
   /** Whether a call of `#onGone` is scheduled. */
   #isNotifying = false;
@@ -60,7 +60,7 @@ export class NodeExchange implements Exchange {
   #drain: (() => void) | null = null;
   #added: readonly string[] | null = null;
   /** Whether reading the body has begun. */
-  #bodyBegun = false;
+  #hasBodyBegun = false;
   /** The headers of an answer that has begun, and its last bytes. */
   #begunWith: readonly string[] | null = null;
   #last: Buffer = nothing;
@@ -110,7 +110,7 @@ export class NodeExchange implements Exchange {
   }
 
   readBody(bytesMax: number): Promise<BodyResult> {
-    this.#bodyBegun = true;
+    this.#hasBodyBegun = true;
     return readWholeBody(this.#request, bytesMax, this.memory);
   }
 
@@ -121,7 +121,7 @@ export class NodeExchange implements Exchange {
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
     const tooLarge = (): UploadTooLarge =>
       new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
-    this.#bodyBegun = true;
+    this.#hasBodyBegun = true;
     if (Number(this.#headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
     const request = this.#request;
     let listens = false;
@@ -162,24 +162,24 @@ export class NodeExchange implements Exchange {
     return this.#socket.destroyed || this.#response.destroyed || this.#isStopped;
   }
 
-  get cutByStop(): boolean {
+  get isCutByStop(): boolean {
     return this.#context.cutByStop.has(this.#socket);
   }
 
   /** A client that already disconnected emits no further event. */
   onGone(run: () => void): void {
     this.#onGone = run;
-    if (this.#watched) return;
+    if (this.#isWatched) return;
     if (this.gone) return this.#notifyGone();
-    this.#watched = true;
+    this.#isWatched = true;
   }
 
   /** Called when its response is closed, or its connection while the response is still queued. */
   closed(): void {
     this.memory.onResponseEnd();
     if (this.#stalled !== null) clearTimeout(this.#stalled);
-    if (!this.#watched) return;
-    this.#watched = false;
+    if (!this.#isWatched) return;
+    this.#isWatched = false;
     this.#notifyGone();
   }
 
@@ -194,7 +194,7 @@ export class NodeExchange implements Exchange {
 
   /** The response is complete: later events of the socket don't concern this request. */
   #leaveSocket(): void {
-    this.#watched = false;
+    this.#isWatched = false;
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#stalled = null;
     // For nearly every small reply, the kernel has accepted all of it.
@@ -215,7 +215,7 @@ export class NodeExchange implements Exchange {
     this.#added = headers;
   }
 
-  get begun(): boolean {
+  get hasBegun(): boolean {
     // A tunnel has taken over the socket: its bytes aren't part of a response.
     const { headersSent, socket } = this.#response;
     return headersSent || (this.webSocket !== null && socket === null);
@@ -292,8 +292,8 @@ export class NodeExchange implements Exchange {
       return true;
     }
     if (this.gone || this.#response.writableEnded) return false;
-    if (!this.begun) {
-      const isWatched = this.#watched;
+    if (!this.hasBegun) {
+      const isWatched = this.#isWatched;
       replyStop(this);
       this.#isStopped = true;
       if (isWatched) this.#notifyGone();
@@ -320,7 +320,7 @@ export class NodeExchange implements Exchange {
   #closeIfLast(headers: readonly string[]): void {
     const { lingering, lastRequests, isLastOn } = this.#context;
     const isIncomplete = this.webSocket === null && !this.#request.complete;
-    const leavesRest = isIncomplete && leavesMuch(this.#request, this.#bodyBegun);
+    const leavesRest = isIncomplete && leavesMuch(this.#request, this.#hasBodyBegun);
     if (leavesRest) lingering.afterAnswer(this.#request, this.#socket);
     if (leavesRest || isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
     else if (headerOf(headers, "connection") !== "close") return;

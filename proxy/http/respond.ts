@@ -90,7 +90,7 @@ export function replyInternalError(
   headers: readonly string[] = [],
 ): void {
   if (exchange.gone) return;
-  if (exchange.begun) return exchange.cut();
+  if (exchange.hasBegun) return exchange.cut();
   const failure = plainFailure(
     500,
     "internal_error",

@@ -34,10 +34,10 @@ export async function openTlsFiles(
   log.info({ expires_at: new Date(expiresAtMs).toISOString() }, "TLS certificate loaded");
   const applies: ((context: SecureContextOptions) => void)[] = [];
   let lastReason = "";
-  let warned = false;
+  let hasWarned = false;
   const poll = async (): Promise<void> => {
-    if (!warned && Date.now() > expiresAtMs - warnBeforeMs) {
-      warned = true;
+    if (!hasWarned && Date.now() > expiresAtMs - warnBeforeMs) {
+      hasWarned = true;
       log.warn(
         { expires_at: new Date(expiresAtMs).toISOString() },
         "the TLS certificate expires soon or has expired: renew server.tls.cert_file",
@@ -48,7 +48,7 @@ export async function openTlsFiles(
       lastReason = "";
       if (isSame(newContext.context, context)) return;
       ({ context, expiresAtMs } = newContext);
-      warned = false;
+      hasWarned = false;
       for (const apply of applies) apply(context);
       log.info({ expires_at: new Date(expiresAtMs).toISOString() }, "TLS certificate renewed");
     } catch (error) {

@@ -11,7 +11,7 @@ interface TraceContext {
   /** The caller's span. */
   readonly spanId: string;
   /** Whether the caller records this trace. */
-  readonly sampled: boolean;
+  readonly isSampled: boolean;
 }
 
 /** The header in version 00; a later version may add fields after these. */
@@ -24,7 +24,7 @@ export function parseTraceparent(header: string | undefined): TraceContext | nul
     traceparent.exec(header.trim()) ?? [];
   if (version === "" || version === "ff" || (version === "00" && more !== undefined)) return null;
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return null;
-  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
 /** In lower-case hexadecimal. */

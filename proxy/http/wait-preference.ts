@@ -52,7 +52,7 @@ function timeoutOf(headers: Pick<RequestHeaders, "header">): number | null {
 export function waitedHeaders(waited: QueueWait | undefined): readonly string[] {
   if (waited === undefined) return noHeaders;
   const headers = ["x-sluice-waited-ms", String(waited.ms)];
-  return waited.preferred ? [...headers, "preference-applied", "wait"] : headers;
+  return waited.isPreferred ? [...headers, "preference-applied", "wait"] : headers;
 }
 
 const noHeaders: readonly string[] = [];

@@ -73,14 +73,14 @@ export class WebSocketServer {
   readonly #options: WebSocketOptions;
   readonly #header = Buffer.alloc(headerBytesMax);
   #headerBytes = 0;
-  #inPayload = false;
+  #isInPayload = false;
   /** Bytes of the current frame's payload that haven't arrived yet. */
   #payloadLeft = 0;
   #maskIndex = 0;
   #control: Buffer[] = [];
   /** The message whose frames are arriving. */
   #message: HeldBody | null = null;
-  #closing = false;
+  #isClosing = false;
   #closed = false;
   #stalled: (() => void) | null = null;
   /** Cancels the timer that disconnects a client which doesn't answer the close. */
@@ -102,14 +102,14 @@ export class WebSocketServer {
 
   /** Whether the socket can't send or receive any more messages. */
   get over(): boolean {
-    return this.#closed || this.#closing;
+    return this.#closed || this.#isClosing;
   }
 
   /** Whether nothing has arrived since the last call. */
   quiet(): boolean {
-    const quiet = !this.#hasHeard;
+    const isQuiet = !this.#hasHeard;
     this.#hasHeard = false;
-    return quiet;
+    return isQuiet;
   }
 
   /** False if the client reads too slowly: wait for `onDrain`. */
@@ -134,7 +134,7 @@ export class WebSocketServer {
 
   /** Sends the last frame. Bytes that arrive after it are ignored. */
   #sendClose(payload: Buffer): void {
-    this.#closing = true;
+    this.#isClosing = true;
     this.#dropMessage();
     this.#write(opcodes.close, payload);
     this.#socket.end();
@@ -168,9 +168,9 @@ export class WebSocketServer {
     }
     this.#socket.cork();
     this.#socket.write(head);
-    const flows = this.#socket.write(payload);
+    const mayWrite = this.#socket.write(payload);
     this.#socket.uncork();
-    if (flows || this.#closed) return true;
+    if (mayWrite || this.#closed) return true;
     if (this.#stalled === null) {
       // Also limits the pings that are answered.
       this.#socket.pause();
@@ -204,8 +204,8 @@ export class WebSocketServer {
   #read(chunk: Buffer): void {
     this.#hasHeard = true;
     let position = 0;
-    while (position < chunk.length && !this.#closing)
-      position = this.#inPayload
+    while (position < chunk.length && !this.#isClosing)
+      position = this.#isInPayload
         ? this.#readPayload(chunk, position)
         : this.#readHeader(chunk, position);
   }
@@ -224,7 +224,7 @@ export class WebSocketServer {
           ? this.#header.readUInt32BE(2) * 2 ** 32 + this.#header.readUInt32BE(6)
           : size;
     this.#maskIndex = 0;
-    this.#inPayload = true;
+    this.#isInPayload = true;
     if (!this.#isControl && !this.#fits()) return position + 1;
     if (this.#payloadLeft === 0) this.#endFrame();
     return position + 1;
@@ -253,7 +253,7 @@ export class WebSocketServer {
     if ((this.#header[0]! & 0x70) !== 0 || !isKnown || !isMasked || !isWhole || !isInOrder)
       this.close(closeCodes.protocolError, "the frame is invalid");
     else if (opcode === opcodes.binary) this.close(closeCodes.unsupported, "messages must be text");
-    return !this.#closing;
+    return !this.#isClosing;
   }
 
   #fits(): boolean {
@@ -287,7 +287,7 @@ export class WebSocketServer {
 
   #endFrame(): void {
     const [opcode, isFinal] = [this.#opcode, this.#isFinal];
-    this.#inPayload = false;
+    this.#isInPayload = false;
     this.#headerBytes = 0;
     if (opcode >= opcodes.close)
       return this.#onControl(opcode, Buffer.concat(this.#control.splice(0)));

@@ -46,7 +46,7 @@ export interface Admission {
   /** Whether a budget refuses the targets without a price. */
   readonly pricedOnly?: boolean;
   readonly startedMonoMs: number;
-  settled: boolean;
+  isSettled: boolean;
   /** As in `Admit`, for a request that went to another model. */
   readonly uses?: readonly string[] | undefined;
   /** As in `Admit`. */
@@ -64,7 +64,7 @@ export interface Admission {
 /** How long a request has waited for room, and whether its client requested the wait. */
 export interface QueueWait {
   readonly ms: number;
-  readonly preferred: boolean;
+  readonly isPreferred: boolean;
 }
 
 /** How a request may wait for room. */

@@ -24,6 +24,6 @@ export function asBrokenLimiterState(error: unknown): BrokenLimiterState {
 }
 
 /** The admission isn't settled, and no verdict is pending. */
-export function assertRuns({ settled, target }: Pick<Admission, "settled" | "target">): void {
-  assertLimiter(!settled && target !== null, "the request runs at a target");
+export function assertRuns({ isSettled, target }: Pick<Admission, "isSettled" | "target">): void {
+  assertLimiter(!isSettled && target !== null, "the request runs at a target");
 }

@@ -17,10 +17,10 @@ import type { DaemonConnection } from "./daemon-connection.js";
 
 type Reply = Answer | Failed | Authorized | Denied;
 
-/** `sent`: whether a daemon received it and then went away or didn't answer in time. */
+/** `isSent`: whether a daemon received it and then went away or didn't answer in time. */
 interface UnansweredCall {
   readonly kind: "unanswered";
-  readonly sent: boolean;
+  readonly isSent: boolean;
 }
 
 interface Call {
@@ -28,7 +28,7 @@ interface Call {
   readonly askedMonoMs: number;
   deadlineMonoMs: number;
   readonly resolve: (reply: Reply | UnansweredCall) => void;
-  sent: boolean;
+  isSent: boolean;
 }
 
 /** An admin operation waits for a commit; an admission doesn't. */
@@ -40,8 +40,8 @@ export function limiterUnavailable(): Failure {
 }
 
 /** A change that was sent may still take effect, now or once the daemon can write again. */
-function unansweredFailure(op: AdminOp, sent: boolean): Failure {
-  if (!sent || !isChange(op)) return limiterUnavailable();
+function unansweredFailure(op: AdminOp, isSent: boolean): Failure {
+  if (!isSent || !isChange(op)) return limiterUnavailable();
   return failure(
     "limiter_unavailable",
     "the limiter daemon does not answer: the change may have been made, or may still be; look before asking again",
@@ -76,7 +76,7 @@ export class DaemonCalls {
       case "failed":
         return { ok: false, failure: reply.failure };
       case "unanswered":
-        return { ok: false, failure: unansweredFailure(op, reply.sent) };
+        return { ok: false, failure: unansweredFailure(op, reply.isSent) };
       default:
         return { ok: false, failure: limiterUnavailable() };
     }
@@ -93,8 +93,8 @@ export class DaemonCalls {
   /** The calls to send to a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
     for (const call of this.#calls.values()) {
-      if (call.sent) continue;
-      call.sent = true;
+      if (call.isSent) continue;
+      call.isSent = true;
       yield call.message;
     }
   }
@@ -109,19 +109,19 @@ export class DaemonCalls {
    */
   onDisconnect(): void {
     this.#failWhere(
-      ({ message, sent }) => sent && message.kind === "admin" && !isRepeatable(message.op),
+      ({ message, isSent }) => isSent && message.kind === "admin" && !isRepeatable(message.op),
     );
     const patience = this.#connection.deadlineMonoMs(this.#monoMs());
     for (const call of this.#calls.values()) {
-      call.sent = false;
+      call.isSent = false;
       call.deadlineMonoMs = Math.min(call.deadlineMonoMs, patience);
     }
   }
 
   expire(nowMonoMs: number): void {
     // An operation may wait for a commit, so its delay says nothing about the daemon.
-    for (const { message, askedMonoMs, deadlineMonoMs, sent } of this.#calls.values())
-      if (sent && message.kind === "authorize" && deadlineMonoMs <= nowMonoMs)
+    for (const { message, askedMonoMs, deadlineMonoMs, isSent } of this.#calls.values())
+      if (isSent && message.kind === "authorize" && deadlineMonoMs <= nowMonoMs)
         this.#connection.timedOut(askedMonoMs);
     this.#failWhere((call) => call.deadlineMonoMs <= nowMonoMs);
   }
@@ -130,23 +130,23 @@ export class DaemonCalls {
   #refuses(): boolean {
     const { silent, linked } = this.#connection;
     const nowMonoMs = this.#monoMs();
-    const tooLate = !linked && this.#connection.deadlineMonoMs(nowMonoMs) <= nowMonoMs;
-    return silent || tooLate || this.#calls.size >= admissionsWaitingMax;
+    const isTooLate = !linked && this.#connection.deadlineMonoMs(nowMonoMs) <= nowMonoMs;
+    return silent || isTooLate || this.#calls.size >= admissionsWaitingMax;
   }
 
   #send(message: Admin | Authorize, deadlineMs?: number): Promise<Reply | UnansweredCall> {
     const askedMonoMs = this.#monoMs();
     const deadlineMonoMs = this.#connection.deadlineMonoMs(askedMonoMs, deadlineMs);
-    const sent = this.#connection.linked;
+    const isSent = this.#connection.linked;
     return new Promise((resolve) => {
-      this.#calls.set(message.id, { message, askedMonoMs, deadlineMonoMs, resolve, sent });
-      if (sent) this.#connection.send(message);
+      this.#calls.set(message.id, { message, askedMonoMs, deadlineMonoMs, resolve, isSent });
+      if (isSent) this.#connection.send(message);
     });
   }
 
   #failWhere(isFailed: (call: Call) => boolean): void {
     for (const [id, call] of this.#calls)
-      if (isFailed(call)) this.#resolve(id, { kind: "unanswered", sent: call.sent });
+      if (isFailed(call)) this.#resolve(id, { kind: "unanswered", isSent: call.isSent });
   }
 
   #resolve(id: number, reply: Reply | UnansweredCall): void {

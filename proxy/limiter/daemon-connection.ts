@@ -16,7 +16,7 @@ export interface LimiterClientPorts {
   schedule(ms: number, run: () => void): void;
   /** Runs `run` once the messages of this turn of the event loop have been sent. */
   afterTurn(run: () => void): void;
-  onLinkChange(linked: boolean): void;
+  onLinkChange(isLinked: boolean): void;
   /**
    * The connected daemon has missed a deadline without sending anything: with `wasLinked`, that of
    * an admission or a check of a caller; otherwise that of the welcome.
@@ -56,7 +56,7 @@ export class DaemonConnection {
   /** How long requests wait for an unreachable daemon, from the loss of the connection. */
   readonly #deadlineMs: number;
   #line: DaemonLine | null = null;
-  #linked = false;
+  #isLinked = false;
   #lostMonoMs: number;
   /** The time of the daemon's last message. */
   #heardMonoMs: number;
@@ -83,17 +83,17 @@ export class DaemonConnection {
   get state(): LinkState {
     if (this.#line === null) return "away";
     if (this.silent) return "silent";
-    return this.#linked ? "connected" : "away";
+    return this.#isLinked ? "connected" : "away";
   }
 
   /** Whether the daemon has welcomed this proxy on this connection. */
   get linked(): boolean {
-    return this.#linked;
+    return this.#isLinked;
   }
 
   /** Whether the daemon accepts settles: once linked, or if it accepts nothing else. */
   get takesSettles(): boolean {
-    return this.#linked || (this.#refused && this.#offeredVersion === this.#versions.oldest);
+    return this.#isLinked || (this.#refused && this.#offeredVersion === this.#versions.oldest);
   }
 
   /** The wire version of the next hello, and then of the connection. */
@@ -150,13 +150,13 @@ export class DaemonConnection {
 
   /** When a message expires: after `deadlineMs` if linked, else counted from the loss. */
   deadlineMonoMs(nowMonoMs: number, deadlineMs = this.#deadlineMs): number {
-    return this.#linked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
+    return this.#isLinked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
   }
 
   onConnect(line: DaemonLine): void {
     this.#line = line;
     this.#ports.schedule(this.#deadlineMs + reconnectGraceMs, () => {
-      if (line === this.#line && !this.#linked && !this.#refused) this.#fallSilent();
+      if (line === this.#line && !this.#isLinked && !this.#refused) this.#fallSilent();
     });
   }
 
@@ -180,7 +180,7 @@ export class DaemonConnection {
    * counts once.
    */
   onWelcome(nowMonoMs: number): void {
-    this.#linked = true;
+    this.#isLinked = true;
     this.noteMessage(nowMonoMs);
     this.send({ kind: "read", connection: this.#number, earlier: this.#earlier });
   }
@@ -188,7 +188,7 @@ export class DaemonConnection {
   /** A message has arrived, of any kind. */
   noteMessage(nowMonoMs: number): void {
     this.#heardMonoMs = nowMonoMs;
-    if (!this.#linked || this.#silentSinceMonoMs === null) return;
+    if (!this.#isLinked || this.#silentSinceMonoMs === null) return;
     const silentMs = this.#heardMonoMs - this.#silentSinceMonoMs;
     this.#silentSinceMonoMs = null;
     this.#ports.onAnswering(silentMs);
@@ -198,18 +198,18 @@ export class DaemonConnection {
    * A question sent at that time, which the daemon answers immediately, has passed its deadline.
    */
   timedOut(askedMonoMs: number): void {
-    if (!this.#linked || this.silent) return;
+    if (!this.#isLinked || this.silent) return;
     if (this.#heardMonoMs > askedMonoMs) this.#ports.onLate();
     else this.#fallSilent();
   }
 
   /** Returns whether the daemon was linked until now. */
   lost(): boolean {
-    const wasLinked = this.#linked;
+    const wasLinked = this.#isLinked;
     const offersOlder = this.#refused && this.#offeredVersion > this.#versions.oldest;
     this.#offeredVersion = offersOlder ? this.#offeredVersion - 1 : this.#versions.newest;
     this.#line = null;
-    this.#linked = this.#refused = false;
+    this.#isLinked = this.#refused = false;
     // A daemon that never welcomes stays silent over all attempts and is reported once.
     if (wasLinked) {
       this.#lostMonoMs = this.#ports.monoMs();
@@ -224,6 +224,6 @@ export class DaemonConnection {
   #fallSilent(): void {
     if (this.silent) return;
     this.#silentSinceMonoMs = this.#ports.monoMs();
-    this.#ports.onSilent(this.#linked);
+    this.#ports.onSilent(this.#isLinked);
   }
 }

@@ -9,7 +9,7 @@ export interface DaemonNotices {
    * Whether any rule or budget exists, so that requests need a verdict. True before the first
    * welcome.
    */
-  limited: boolean;
+  hasLimits: boolean;
   /** The number of inert rules; null before the first welcome. */
   inertRules: number | null;
   /** The number of inert budgets; null before the first welcome. */
@@ -21,9 +21,9 @@ export interface DaemonNotices {
   /** Whether imported keys exist, which may have any form; null before the first welcome. */
   importedKeysExist: boolean | null;
   /** Whether any rule or budget is a hard cap; false before the first welcome. */
-  hardLimits: boolean;
+  hasHardLimits: boolean;
   /** Whether each session has a budget; false before the first welcome. */
-  sessionBudgets: boolean;
+  hasSessionBudgets: boolean;
   /** When rules on loops act; null without such rules, and before the first welcome. */
   loopTimes: LoopTimes | null;
   readonly deniedJwts: DeniedJwts;
@@ -37,13 +37,13 @@ export interface DaemonNotices {
 
 export function createNotices(): DaemonNotices {
   return {
-    limited: true,
+    hasLimits: true,
     inertRules: null,
     inertBudgets: null,
     keysExist: null,
     importedKeysExist: null,
-    hardLimits: false,
-    sessionBudgets: false,
+    hasHardLimits: false,
+    hasSessionBudgets: false,
     loopTimes: null,
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
@@ -70,13 +70,13 @@ export function applyWelcome(
   // An event after the welcome reports any of them that differs.
   const noFailure = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
   Object.assign(notices, {
-    limited,
+    hasLimits: limited,
     inertRules,
     inertBudgets,
     keysExist,
     importedKeysExist,
-    hardLimits,
-    sessionBudgets,
+    hasHardLimits: hardLimits,
+    hasSessionBudgets: sessionBudgets,
     loopTimes: loopTimes ?? null,
     ...noFailure,
   });
@@ -85,7 +85,7 @@ export function applyWelcome(
 export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
   switch (event.name) {
     case "limited":
-      notices.limited = event.value;
+      notices.hasLimits = event.value;
       return;
     case "inert_rules":
       notices.inertRules = event.value;
@@ -100,10 +100,10 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       notices.importedKeysExist = event.value;
       return;
     case "hard_limits":
-      notices.hardLimits = event.value;
+      notices.hasHardLimits = event.value;
       return;
     case "session_budgets":
-      notices.sessionBudgets = event.value;
+      notices.hasSessionBudgets = event.value;
       return;
     case "loop_times":
       notices.loopTimes = event.value;

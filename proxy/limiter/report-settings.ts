@@ -17,10 +17,10 @@ export function reportSettings(
   { limiter, setTimer }: ReportPorts,
   { startedUpMs, file, settings }: SettingsReport,
 ): { stop(): void } {
-  let stopped = false;
+  let isStopped = false;
   let cancel = (): void => {};
   const scheduleNext = (): void => {
-    if (!stopped) cancel = setTimer(againMs, () => void report());
+    if (!isStopped) cancel = setTimer(againMs, () => void report());
   };
   const report = async (): Promise<void> => {
     if (!limiter.reachable) return scheduleNext();
@@ -31,7 +31,7 @@ export function reportSettings(
   void report();
   return {
     stop() {
-      stopped = true;
+      isStopped = true;
       cancel();
     },
   };

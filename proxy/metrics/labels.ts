@@ -28,15 +28,15 @@ export class ModelLabels {
     this.#isVouchedFor = isVouchedFor;
   }
 
-  /** `answered`: the provider has just answered successfully, so it knows the model. */
-  labelOf(target: Target, answered: boolean): string {
+  /** `isAnswered`: the provider has just answered successfully, so it knows the model. */
+  labelOf(target: Target, isAnswered: boolean): string {
     const { provider, model } = target;
     if (model === "") return "";
     const name = `${provider}/${model.toLowerCase()}`;
     const existing = this.#labels.get(name);
     if (existing !== undefined) return existing;
     if (!this.#isVouchedFor(target)) {
-      if (!answered || this.#unvouched >= unvouchedModelsMax) return other;
+      if (!isAnswered || this.#unvouched >= unvouchedModelsMax) return other;
       this.#unvouched++;
     }
     // Lone surrogates would all be encoded as the same character.

@@ -58,7 +58,7 @@ interface ChargedUsage {
   readonly isUnpriced: boolean;
   /** The highest possible usage; null if the usage is known. */
   readonly atMost: Usage | null;
-  readonly answered: boolean;
+  readonly isAnswered: boolean;
 }
 
 /** One attempt at one target. */
@@ -70,7 +70,7 @@ export interface EndedAttempt {
   readonly endedMonoMs: number;
   readonly forwarded: Pick<
     ForwardResult,
-    "status" | "outcome" | "usage" | "estimated" | "firstByteMonoMs" | "timedOut" | "error"
+    "status" | "outcome" | "usage" | "estimated" | "firstByteMonoMs" | "hasTimedOut" | "error"
   >;
 }
 
@@ -174,9 +174,9 @@ export class ProxyCounts {
     cost,
     isUnpriced,
     atMost,
-    answered,
+    isAnswered,
   }: ChargedUsage): void {
-    const series = this.#targets.of(target, answered);
+    const series = this.#targets.of(target, isAnswered);
     const pathSeries = series.at(this.#paths.labelOf(userPath, 0));
     const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
     const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens);
@@ -450,13 +450,13 @@ class TargetIndex {
     this.#types = types;
   }
 
-  /** Null if the request reached no target. `answered`: see `ModelLabels`. */
-  of(target: Target | null, answered: boolean): TargetSeries {
+  /** Null if the request reached no target. `isAnswered`: see `ModelLabels`. */
+  of(target: Target | null, isAnswered: boolean): TargetSeries {
     if (target === null) return this.#at("", "");
     // The name is nearly always its own label.
     const existing = this.#byProvider.get(target.provider)?.get(target.model);
     if (existing !== undefined && target.model !== other) return existing;
-    return this.#at(target.provider, this.#models.labelOf(target, answered));
+    return this.#at(target.provider, this.#models.labelOf(target, isAnswered));
   }
 
   #at(provider: string, label: string): TargetSeries {

@@ -51,8 +51,8 @@ interface Detail {
 export class RequestReports {
   readonly #ports: ReportPorts;
   /** Whether details are kept. */
-  readonly #details: boolean;
-  readonly texts: boolean;
+  readonly #keepsDetails: boolean;
+  readonly keepsTexts: boolean;
   #waiting: Detail[] = [];
   #counts = requestKinds.map(() => 0);
   #tokens = 0;
@@ -65,19 +65,19 @@ export class RequestReports {
   #isScheduled = false;
   #isEmpty = true;
 
-  /** `texts`: whether details include the messages of errors, which may quote a prompt. */
+  /** `keepsTexts`: whether details include the messages of errors, which may quote a prompt. */
   constructor(
     ports: ReportPorts,
-    { details, texts }: { readonly details: boolean; readonly texts: boolean },
+    { keepsDetails, keepsTexts }: { readonly keepsDetails: boolean; readonly keepsTexts: boolean },
   ) {
     this.#ports = ports;
-    this.#details = details;
-    this.texts = texts;
+    this.#keepsDetails = keepsDetails;
+    this.keepsTexts = keepsTexts;
   }
 
   /** Counts an attempt at a target. */
   attempt(attempt: EndedAttempt): void {
-    this.#trafficOf(attempt.target).add(attempt, this.texts);
+    this.#trafficOf(attempt.target).add(attempt, this.keepsTexts);
     this.#schedule();
   }
 
@@ -98,7 +98,7 @@ export class RequestReports {
   /** Whether there is room for details. Minor ones take at most a quarter of it. */
   hasRoom(isMinor: boolean): boolean {
     const max = isMinor ? detailsPerReport / 4 : detailsPerReport;
-    return this.#details && this.#waiting.length < max;
+    return this.#keepsDetails && this.#waiting.length < max;
   }
 
   /** Adds the details of a request; only while there is room. */
@@ -210,13 +210,13 @@ class TargetTraffic {
     this.#model = model;
   }
 
-  add({ startedMonoMs, endedMonoMs, stream, forwarded }: EndedAttempt, texts: boolean): void {
+  add({ startedMonoMs, endedMonoMs, stream, forwarded }: EndedAttempt, keepsTexts: boolean): void {
     const { usage, estimated, firstByteMonoMs } = forwarded;
     this.attempts++;
     const kind = failureKindOf(forwarded);
     if (kind !== null) {
       this.#failures[failureKinds.indexOf(kind)]!++;
-      this.#lastError = { text: errorText(forwarded, kind, texts), monoMs: endedMonoMs };
+      this.#lastError = { text: errorText(forwarded, kind, keepsTexts), monoMs: endedMonoMs };
       return;
     }
     this.#whole[bucketOf(endedMonoMs - startedMonoMs)]!++;
@@ -269,18 +269,18 @@ function sparse(counts: Uint32Array): SparseCounts {
   return pairs;
 }
 
-type FailedAttempt = Pick<ForwardResult, "status" | "outcome" | "timedOut" | "error">;
+type FailedAttempt = Pick<ForwardResult, "status" | "outcome" | "hasTimedOut" | "error">;
 
 /** Null for an answer, and for an end that isn't the provider's fault. */
 export function failureKindOf({
   status,
   outcome,
-  timedOut,
+  hasTimedOut,
   error,
 }: FailedAttempt): FailureKind | null {
   const isOurs = outcome !== "upstream_error" && outcome !== "upstream_cut";
   if (isOurs && (outcome !== "complete" || status < 400)) return null;
-  if (outcome === "upstream_cut") return timedOut === true ? "timeout" : "cut";
+  if (outcome === "upstream_cut") return hasTimedOut === true ? "timeout" : "cut";
   const providerStatus = error?.status ?? status;
   if (providerStatus === 0) return status === 504 ? "timeout" : "unreachable";
   if (providerStatus === 429) return "rate_limited";
@@ -290,10 +290,14 @@ export function failureKindOf({
   return providerStatus >= 400 && providerStatus < 500 ? "invalid_request" : "server_error";
 }
 
-function errorText({ status, error }: FailedAttempt, kind: FailureKind, texts: boolean): string {
+function errorText(
+  { status, error }: FailedAttempt,
+  kind: FailureKind,
+  keepsTexts: boolean,
+): string {
   if (error == null) return `${kind} ${status}`;
   const { status: providerStatus, code, message } = error;
-  const text = texts ? redactedWords(message) : (code ?? kind);
+  const text = keepsTexts ? redactedWords(message) : (code ?? kind);
   return redactKeys(`${providerStatus === 0 ? "" : `${providerStatus} `}${text}`).slice(
     0,
     messageCharsMax,

@@ -249,19 +249,19 @@ export function startPolling(
   gateway: PollParts & Pick<Gateway, "config">,
   everyMs: number,
 ): { stop(): void } {
-  let stopped = false;
+  let isStopped = false;
   let cancel = (): void => {};
   const scheduleNext = (): void => {
-    if (!stopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void poll());
+    if (!isStopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void poll());
   };
   const poll = async (): Promise<void> => {
-    if (gateway.limiter.reachable) await pollDue(gateway, () => stopped);
+    if (gateway.limiter.reachable) await pollDue(gateway, () => isStopped);
     scheduleNext();
   };
   scheduleNext();
   return {
     stop() {
-      stopped = true;
+      isStopped = true;
       cancel();
     },
   };

@@ -38,7 +38,7 @@ export function fetchPieces(
 ): Promise<FetchedPieces> {
   return new Promise((resolve) => {
     const waiting: Buffer[] = [];
-    let ended = false;
+    let hasEnded = false;
     let broken: UpstreamFailure | null = null;
     let call: UpstreamCall | null = null;
     let wake = (): void => {};
@@ -54,7 +54,7 @@ export function fetchPieces(
           const piece = waiting.shift();
           if (piece !== undefined) yield piece;
           else if (broken !== null) throw new AnswerBroken(broken);
-          else if (ended) return;
+          else if (hasEnded) return;
           else {
             const came = new Promise<void>((next) => {
               wake = next;
@@ -64,7 +64,7 @@ export function fetchPieces(
           }
         }
       } finally {
-        if (!ended) call?.abort();
+        if (!hasEnded) call?.abort();
       }
     }
     call = upstream.send(
@@ -77,7 +77,7 @@ export function fetchPieces(
           wake();
         },
         onEnd() {
-          ended = true;
+          hasEnded = true;
           wake();
         },
         onFailure: fail,

@@ -84,19 +84,19 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     unlearned: unlearned(),
   });
   let catalog = build();
-  let stopped = false;
+  let isStopped = false;
   let unanswered = queried.length;
   let waiters: (() => void)[] = [];
 
-  function refresh(provider: ProviderConfig, first: boolean): void {
-    if (stopped) return;
+  function refresh(provider: ProviderConfig, isFirst: boolean): void {
+    if (isStopped) return;
     void fetchModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
       if (answer.ok) {
         learned.set(provider.name, answer.models);
         learnedSizes.set(provider.name, answer.sizes);
         learnedAtMs.set(provider.name, ports.nowMs());
         catalog = build();
-        if (first) ports.onLearned(provider.name, answer.models.length);
+        if (isFirst) ports.onLearned(provider.name, answer.models.length);
       } else {
         if (answer.hasNone === true && !listless.has(provider.name)) {
           listless.add(provider.name);
@@ -104,7 +104,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
         }
         ports.onFailed(provider.name, answer.reason);
       }
-      if (first && --unanswered === 0) release();
+      if (isFirst && --unanswered === 0) release();
       ports.schedule(answer.ok ? refreshMs : retryMs, () => refresh(provider, false));
     });
   }
@@ -154,7 +154,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     learnedAtMs: (provider) => learnedAtMs.get(provider) ?? null,
     unlearned,
     stop() {
-      stopped = true;
+      isStopped = true;
       release();
     },
   };

@@ -13,8 +13,8 @@ import type { ModelCatalog } from "./model-catalog.js";
 export interface RecordedModels {
   /** Whether the operator has configured the model, or its provider lists it. */
   isVouchedFor(target: Target): boolean;
-  /** `answered`: whether the provider has accepted the request, so that it knows the model. */
-  nameOf(target: Target, answered: boolean): string;
+  /** `isAnswered`: whether the provider has accepted the request, so that it knows the model. */
+  nameOf(target: Target, isAnswered: boolean): string;
 }
 
 export function createRecordedModels(
@@ -46,13 +46,13 @@ export function createRecordedModels(
     );
   }
 
-  function hasAnswered({ provider, model }: Target, answered: boolean): boolean {
+  function hasAnswered({ provider, model }: Target, isAnswered: boolean): boolean {
     const day = Math.floor(nowMs() / dayMs);
     if (day !== today) answeredToday.clear();
     today = day;
     const names = answeredToday.get(provider) ?? new Set();
     if (names.has(model)) return true;
-    if (!answered || names.size >= unlistedModelsMax) return false;
+    if (!isAnswered || names.size >= unlistedModelsMax) return false;
     answeredToday.set(provider, names.add(model));
     return true;
   }
@@ -60,8 +60,8 @@ export function createRecordedModels(
   return {
     isVouchedFor,
     // A request may name no model, which counts as one name.
-    nameOf: (target, answered) =>
-      target.model === "" || isVouchedFor(target) || hasAnswered(target, answered)
+    nameOf: (target, isAnswered) =>
+      target.model === "" || isVouchedFor(target) || hasAnswered(target, isAnswered)
         ? target.model
         : unknownModelName,
   };

@@ -172,7 +172,7 @@ export class TargetHealth {
       this.#failing.set(name, failing);
     }
     failing.why = failed?.why ?? note ?? "";
-    if (failed?.credentials === true && !failing.isRefused) {
+    if (failed?.refusesCredentials === true && !failing.isRefused) {
       failing.isRefused = true;
       this.#ports.onRefused(target, note ?? failed.why);
     }
@@ -224,8 +224,8 @@ export class TargetHealth {
  */
 function verdictOf({ failed, outcome }: Attempt): "failed" | "answered" | null {
   if (failed !== null) {
-    const { answered, credentials, status } = failed;
-    return !answered || credentials || status >= 500 || status === 429 ? "failed" : null;
+    const { isAnswered, refusesCredentials, status } = failed;
+    return !isAnswered || refusesCredentials || status >= 500 || status === 429 ? "failed" : null;
   }
   if (outcome === "upstream_cut") return "failed";
   return outcome === "complete" || outcome === "upstream_error" ? "answered" : null;

@@ -38,7 +38,7 @@ interface EndDetails {
   readonly refused?: RefusedPart | null;
   readonly error?: ProviderError | null;
   readonly bug?: unknown;
-  readonly timedOut?: boolean;
+  readonly hasTimedOut?: boolean;
   readonly responseId?: string;
 }
 
@@ -93,7 +93,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   status = 0;
   /** When its head came; null before. */
   firstByteMonoMs: number | null = null;
-  ended = false;
+  hasEnded = false;
   #providerRequestId = "";
   #sentMonoMs = 0;
   #sent: SentRequest | null = null;
@@ -130,11 +130,11 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     } catch (error) {
       return this.onBug(error);
     }
-    if (this.ended) this.#call.abort();
+    if (this.hasEnded) this.#call.abort();
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     if (!isFinalStatus(status)) {
       this.abortCall();
       return this.onFailure(noSuchStatus(status));
@@ -150,7 +150,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   onData(chunk: Buffer): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     try {
       if (this.#capped === null || !this.meter.isStream) this.#handler.onChunk(chunk);
       else this.#capped.push(chunk);
@@ -160,7 +160,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   onEnd(): void {
-    if (this.ended || this.#capped?.holdsEnd() === true) return;
+    if (this.hasEnded || this.#capped?.holdsEnd() === true) return;
     if (this.#capped?.isOver === true) return this.cutAtCap(this.#capped);
     try {
       this.#handler.onComplete();
@@ -170,7 +170,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   onFailure(failure: UpstreamFailure): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     if (this.#capped?.isOver === true) return this.cutAtCap(this.#capped);
     try {
       this.#handler.onFailure(failure);
@@ -180,7 +180,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   #left(): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     try {
       this.#handler.onGone();
     } catch (error) {
@@ -277,7 +277,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
       finish: () => this.#exchange.cut(),
     };
     const error = { status: this.status, code: null, message: reason };
-    this.end(this.charge("cut", reason), ending, { timedOut: kind === "timed_out", error });
+    this.end(this.charge("cut", reason), ending, { hasTimedOut: kind === "timed_out", error });
   }
 
   /**
@@ -292,22 +292,22 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
       refused = null,
       error = null,
       bug = null,
-      timedOut = false,
+      hasTimedOut = false,
       responseId = "",
     }: EndDetails = nothingElse,
   ): void {
-    this.ended = true;
+    this.hasEnded = true;
     this.#capped?.end({ usage, estimated });
-    const executed = this.status !== 0 || this.isSent || this.isResent;
+    const isExecuted = this.status !== 0 || this.isSent || this.isResent;
     this.#resolve({
       status,
       usage,
       estimated,
       atMost,
-      executed,
+      executed: isExecuted,
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
-      timedOut,
+      hasTimedOut,
       responseId,
       servedModel: this.meter.model,
       providerRequestId: this.#providerRequestId,
@@ -324,12 +324,12 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
 
   onBug(error: unknown): void {
     // Already answered and settled: nothing is left to end.
-    if (this.ended) throw error;
+    if (this.hasEnded) throw error;
     this.abortCall();
     this.end(
       this.#chargedAfterBug(),
       {
-        status: this.#exchange.begun ? this.status : 500,
+        status: this.#exchange.hasBegun ? this.status : 500,
         outcome: "internal_error",
         finish: () => replyInternalError(this.#exchange, "model", this.#handler.ownHeaders()),
       },
@@ -355,12 +355,12 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
    * Counts events for hard caps. Call it with the events that were sent, which complete `chunk`.
    */
   countEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
-    if (!this.ended) this.#capped?.count(events, chunk);
+    if (!this.hasEnded) this.#capped?.count(events, chunk);
   }
 
   /** Ends a stream at its hard cap, for the client as if the model had reached its maximum. */
   cutAtCap({ cap: { stop }, words }: CappedStream): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     this.abortCall();
     try {
       const charged = this.charge("capped");
@@ -373,7 +373,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
         });
       this.meter.dropIncomplete();
       this.#handler.onChunk(stop.end(charged.usage ?? noUsage, words));
-      if (!this.ended) this.#handler.onComplete();
+      if (!this.hasEnded) this.#handler.onComplete();
     } catch (error) {
       this.onBug(error);
     }

@@ -14,7 +14,7 @@ import type { ResponseMeter, Translated } from "../usage/response-meter.js";
 /** The call whose answer is the stream. */
 interface CappedCall {
   readonly meter: ResponseMeter;
-  readonly ended: boolean;
+  readonly hasEnded: boolean;
   /** Sends an event to the client; it then calls `CappedStream.count`. */
   pass(event: Buffer): void;
   onEnd(): void;
@@ -77,7 +77,8 @@ export class CappedStream {
     const tokensMax = chunk.length / bytesPerToken;
     if (tokensMax > 0 && !this.isWaiting && allowance.covers(tokensMax))
       return this.#take(this.#pieces.whole(chunk), null);
-    for (const event of this.#pieces.split(chunk)) if (!this.#call.ended) this.#take(event, null);
+    for (const event of this.#pieces.split(chunk))
+      if (!this.#call.hasEnded) this.#take(event, null);
   }
 
   #take(event: Buffer, translated: Translated | null): void {
@@ -101,7 +102,7 @@ export class CappedStream {
   }
 
   #passHeld(): void {
-    while (!this.isWaiting && !this.#call.ended && this.#waiting.length > 0) {
+    while (!this.isWaiting && !this.#call.hasEnded && this.#waiting.length > 0) {
       const { event, translated } = this.#waiting.shift()!;
       this.#take(event, translated);
     }
@@ -140,9 +141,9 @@ export class CappedStream {
     const tokens = meter.outputSeen(this.#translated);
     if (meter.inputSeen > 0) allowance.promptCounted(meter.inputSeen);
     this.#onGranted ??= () => this.#granted();
-    const flows = allowance.use(tokens, this.#onGranted);
+    const mayWrite = allowance.use(tokens, this.#onGranted);
     // Bytes after the end of the answer, or that complete an event, cost nothing more.
-    if (flows || meter.isFinished || meter.errorSeen || !meter.isBetweenEvents) return;
+    if (mayWrite || meter.isFinished || meter.errorSeen || !meter.isBetweenEvents) return;
     if (allowance.cap !== null) return this.#endAtCap(allowance.cap);
     this.isWaiting = true;
     this.#call.pauseCall();
@@ -150,14 +151,14 @@ export class CappedStream {
 
   #granted(): void {
     this.isWaiting = false;
-    if (this.#call.ended) return;
+    if (this.#call.hasEnded) return;
     try {
       this.#flowOrEnd();
       this.#passHeld();
     } catch (error) {
       return this.#call.onBug(error);
     }
-    if (this.isWaiting || this.#call.ended) return;
+    if (this.isWaiting || this.#call.hasEnded) return;
     if (this.#isEndHeld) this.#call.onEnd();
     else this.#call.flowOn();
   }

@@ -46,8 +46,8 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   #state: StreamState = "open";
   #finishes = 0;
   /** Whether the sink's answer has ended. */
-  #ended = false;
-  #paused = false;
+  #hasEnded = false;
+  #isPaused = false;
   #cancel: (() => void) | null = null;
   readonly #setTimer: SetTimer;
 
@@ -92,7 +92,7 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   }
 
   onData(chunk: Buffer): void {
-    if (!this.#ended) this.#guard(() => this.#read(chunk));
+    if (!this.#hasEnded) this.#guard(() => this.#read(chunk));
   }
 
   #read(chunk: Buffer): void {
@@ -109,7 +109,7 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   }
 
   #endNow(): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#startTimer(bodyEndGraceMs, () => this.call?.abort());
     // The rest of the body needn't wait for the client.
     this.call?.resume();
@@ -118,10 +118,10 @@ class EndingCall implements UpstreamSink, UpstreamCall {
 
   /** While the client makes the provider wait, its last events may still be on their way. */
   #waitForEnd(): void {
-    if (this.#paused) return;
+    if (this.#isPaused) return;
     this.#startTimer(streamEndGraceMs, () => {
       this.call?.abort();
-      this.#ended = true;
+      this.#hasEnded = true;
       this.#sink.onEnd();
     });
   }
@@ -138,31 +138,31 @@ class EndingCall implements UpstreamSink, UpstreamCall {
 
   onEnd(): void {
     this.#stopTimer();
-    if (!this.#ended) this.#guard(() => this.#sink.onEnd());
+    if (!this.#hasEnded) this.#guard(() => this.#sink.onEnd());
   }
 
   onFailure(failure: UpstreamFailure): void {
     this.#stopTimer();
-    if (!this.#ended) this.#sink.onFailure(failure);
+    if (!this.#hasEnded) this.#sink.onFailure(failure);
   }
 
   onBug(error: unknown): void {
     this.abort();
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#sink.onBug(error);
   }
 
   pause(): void {
-    if (this.#ended) return;
-    this.#paused = true;
+    if (this.#hasEnded) return;
+    this.#isPaused = true;
     this.#stopTimer();
     this.call?.pause();
   }
 
   resume(): void {
-    if (this.#ended) return;
-    if (!this.#paused) return;
-    this.#paused = false;
+    if (this.#hasEnded) return;
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     if (this.#state === "finishing") this.#waitForEnd();
     this.call?.resume();
   }

@@ -49,7 +49,7 @@ interface Failing {
   /** Why another target may succeed; null if any target would fail. */
   readonly why: string | null;
   /** Whether a retry at this target may succeed. */
-  readonly worthRetrying: boolean;
+  readonly isWorthRetrying: boolean;
   readonly refused?: RefusedPart | null;
 }
 
@@ -121,7 +121,7 @@ class Forwarding implements AnswerHandler {
     if (meter.isStream) return this.#onEvents(chunk);
     if (meter.bytes === 0) this.#isPage = beginsAsPage(chunk);
     meter.keep(chunk);
-    if (this.#exchange.begun) return this.#relay.write(chunk);
+    if (this.#exchange.hasBegun) return this.#relay.write(chunk);
     const bytesMax =
       this.#options.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
     const isHeld = meter.bytes <= bytesMax && !meter.isFull;
@@ -183,7 +183,7 @@ class Forwarding implements AnswerHandler {
     const text = this.#meter.text();
     if (this.#relay.status >= 300) return this.#endWithError(text);
     const answer = this.#meter.read(text);
-    if (!this.#exchange.begun) {
+    if (!this.#exchange.hasBegun) {
       if (errorInsideSuccess(answer)) return this.#endWithError(text, answer);
       const isStored = this.#options.request.method === "GET";
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
@@ -194,7 +194,7 @@ class Forwarding implements AnswerHandler {
       status: this.#relay.status,
       outcome: this.#isBroken(text) ? "upstream_error" : "complete",
       finish: () =>
-        this.#exchange.begun
+        this.#exchange.hasBegun
           ? this.#exchange.end()
           : this.#exchange.reply(
               this.#relay.status,
@@ -256,7 +256,7 @@ class Forwarding implements AnswerHandler {
   onFailure(failure: UpstreamFailure): void {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
-    if (this.#exchange.begun) return this.#relay.endCut(failure);
+    if (this.#exchange.hasBegun) return this.#relay.endCut(failure);
     const end = failure.isFailedAnswer === true ? "failed" : "cut";
     this.#endUnanswered(failure, this.#relay.charge(end, reason));
   }
@@ -277,7 +277,7 @@ class Forwarding implements AnswerHandler {
       // A lack of local resources affects every target.
       why: kind === "exhausted" ? null : reason,
       // A timeout isn't retried at the same target.
-      worthRetrying: kind !== "timed_out",
+      isWorthRetrying: kind !== "timed_out",
     });
   }
 
@@ -289,7 +289,7 @@ class Forwarding implements AnswerHandler {
     const { provider, operation } = this.#options;
     const charged = this.#relay.charge("untranslatable", why);
     const outcome = "upstream_error";
-    if (this.#exchange.begun)
+    if (this.#exchange.hasBegun)
       return this.#relay.end(charged, {
         status: this.#relay.status,
         outcome,
@@ -314,14 +314,14 @@ class Forwarding implements AnswerHandler {
     const redacted = Buffer.from(upstream.redact(body), "latin1");
     const failure = mapUpstreamError(provider, this.#relay.status, redacted);
     // The translation itself failed, at the first event of the stream.
-    if (translator?.failed === true) return this.#endUntranslatable(failure.message);
+    if (translator?.hasFailed === true) return this.#endUntranslatable(failure.message);
     const note = isRefusal(failure) ? `the provider answered ${this.#relay.status}` : null;
     this.#fail(failure, {
       outcome: "upstream_error",
       charged: this.#relay.charge("error", note, answer),
       why: failoverReason(failure),
       refused: refusedPart(failure),
-      worthRetrying:
+      isWorthRetrying:
         isTransient(failure) && headerOf(this.#headers, "x-should-retry").toLowerCase() !== "false",
     });
   }
@@ -333,20 +333,22 @@ class Forwarding implements AnswerHandler {
       outcome: "upstream_error",
       charged: this.#relay.charge("failed", description, answer),
       why: description,
-      worthRetrying: true,
+      isWorthRetrying: true,
     });
   }
 
   #fail(failure: Failure, failing: Failing): void {
-    const { outcome, charged, why, worthRetrying, refused = null } = failing;
+    const { outcome, charged, why, isWorthRetrying, refused = null } = failing;
     const { status, code, message } = failure;
-    const credentials = isRefusal(failure);
-    const answered = this.#relay.status !== 0;
+    const refusesCredentials = isRefusal(failure);
+    const isAnswered = this.#relay.status !== 0;
     const retryAfterMs = this.#retryAfterMs;
     const failed =
-      why === null ? null : { why, status, credentials, answered, retryAfterMs, worthRetrying };
+      why === null
+        ? null
+        : { why, status, refusesCredentials, isAnswered, retryAfterMs, isWorthRetrying };
     // SDKs would retry a 502.
-    const retry = credentials
+    const retry = refusesCredentials
       ? ["x-should-retry", "false"]
       : [...retryHeaders(this.#headers), ...this.#namedWait()];
     const headers = [...retry, ...this.#options.headers];

@@ -24,7 +24,7 @@ export interface ForwardRequest {
    * The translation, if the provider speaks another dialect. It reports the usage, for which the
    * client's dialect may have no fields. Null if the answer isn't translated.
    */
-  readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
+  readonly translator: (TranslationReport & { readonly hasFailed: boolean }) | null;
   /** Whether to hide the usage chunk of a stream, because the client didn't request it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
@@ -68,7 +68,7 @@ export interface ForwardResult extends ProviderResult {
     | "overloaded"
     | "internal_error";
   /** Whether it was cut because the provider exceeded a deadline. */
-  readonly timedOut?: boolean;
+  readonly hasTimedOut?: boolean;
   /** A note for the log line. */
   readonly note: string | null;
   /** Set if the target failed, nothing was sent to the client, and another target may succeed. */
@@ -98,14 +98,14 @@ type GoneEnding =
 const clientGone: GoneEnding = { status: 499, outcome: "client_gone" };
 const shutdown: GoneEnding = { status: 599, outcome: "shutdown" };
 
-export function goneEnding({ cutByStop }: Pick<Exchange, "cutByStop">): GoneEnding {
-  return cutByStop ? shutdown : clientGone;
+export function goneEnding({ isCutByStop }: Pick<Exchange, "isCutByStop">): GoneEnding {
+  return isCutByStop ? shutdown : clientGone;
 }
 
 /** The client disconnected after a failed attempt. */
 export function abandonedResult(
   forwarded: ForwardResult,
-  exchange: Pick<Exchange, "cutByStop">,
+  exchange: Pick<Exchange, "isCutByStop">,
 ): ForwardResult {
   return { ...forwarded, ...goneEnding(exchange), finish: () => {} };
 }

@@ -21,12 +21,12 @@ interface Attempts {
 
 /** Null for no retry. A retry begins within `first_byte_timeout_ms` of the first attempt. */
 export function retryWaitMs(
-  { worthRetrying, retryAfterMs }: Pick<TargetFailure, "worthRetrying" | "retryAfterMs">,
+  { isWorthRetrying, retryAfterMs }: Pick<TargetFailure, "isWorthRetrying" | "retryAfterMs">,
   { retried, elapsedMs, random }: Attempts,
   provider: Pick<ProviderConfig, "retries" | "retryWaitMaxMs" | "firstByteTimeoutMs">,
 ): number | null {
   const { retries, retryWaitMaxMs, firstByteTimeoutMs } = provider;
-  if (!worthRetrying || retried >= retries) return null;
+  if (!isWorthRetrying || retried >= retries) return null;
   const askedMs = retryAfterMs ?? 0;
   if (askedMs > retryWaitMaxMs) return null;
   const waitMs = askedMs + random * Math.min(retryWaitMaxMs, firstRetryWaitMs * 2 ** retried);

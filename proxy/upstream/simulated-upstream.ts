@@ -51,9 +51,9 @@ function playPlain(plain: Buffer, pauseMs: number, sink: UpstreamSink): Upstream
 
 function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSink): UpstreamCall {
   let next = 0;
-  let paused = false;
+  let isPaused = false;
   const timer = setInterval(() => {
-    if (paused) return;
+    if (isPaused) return;
     if (next === 0) sink.onHead(200, ["content-type", "text/event-stream; charset=utf-8"]);
     const event = events[next++];
     if (event !== undefined) return sink.onData(event);
@@ -63,10 +63,10 @@ function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSi
   return {
     isSent: true,
     pause() {
-      paused = true;
+      isPaused = true;
     },
     resume() {
-      paused = false;
+      isPaused = false;
     },
     abort: () => clearInterval(timer),
   };

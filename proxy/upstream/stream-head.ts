@@ -13,7 +13,7 @@ export class StreamHead {
   #bytes = 0;
   /** The last, incomplete line. */
   #line = "";
-  #begun = false;
+  #hasBegun = false;
 
   /**
    * Adds pieces to the held ones. True if all must be sent now: an answer has begun, or the bound
@@ -21,13 +21,13 @@ export class StreamHead {
    */
   keep(out: Buffer | readonly Buffer[]): boolean {
     for (const piece of Buffer.isBuffer(out) ? [out] : out) this.#read(piece);
-    return this.#begun || this.#bytes > heldHeadBytesMax;
+    return this.#hasBegun || this.#bytes > heldHeadBytesMax;
   }
 
   #read(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#bytes += piece.length;
-    if (this.#begun) return;
+    if (this.#hasBegun) return;
     const text = piece.toString("latin1");
     if (!lineEnd.test(text)) {
       this.#line += text;
@@ -35,12 +35,12 @@ export class StreamHead {
     }
     const lines = (this.#line + text).split(lineEnd);
     this.#line = lines.pop()!;
-    this.#begun = lines.some(isPartOfAnswer);
+    this.#hasBegun = lines.some(isPartOfAnswer);
   }
 
   /** Ends the stream. True if an answer has begun, at the latest in the last line. */
   end(): boolean {
-    return this.#begun || isPartOfAnswer(this.#line);
+    return this.#hasBegun || isPartOfAnswer(this.#line);
   }
 
   /** All kept pieces. */

@@ -96,11 +96,11 @@ export class EventReader {
   contentChars = 0;
   /** The part of `contentChars` in fields that aren't known to be text. */
   otherChars = 0;
-  errorSeen = false;
+  hasSeenError = false;
   /** Whether an error arrived before any usage or part of an answer. */
   beginsWithError = false;
   /** Whether the answer has a finish reason. */
-  finished = false;
+  isFinished = false;
   /** Whether a finish reason was followed by more text. Some hosts send one in each event. */
   #hasReason = false;
   #repeatsReason = false;
@@ -112,7 +112,7 @@ export class EventReader {
   /** Whether a finish reason is a failure of the model. */
   #hasFailed = false;
   /** Whether reasoning was in the field of hosts that show all of it. */
-  reasoningSeen = false;
+  hasSeenReasoning = false;
   /** Characters of reasoning as text, which a signed block may repeat. */
   #unsignedChars = 0;
   /** Whether a part of an answer other than text was seen. */
@@ -138,15 +138,15 @@ export class EventReader {
   #charsAtUsage = 0;
   #isFirst = true;
   /** Whether the end of the answer was seen without a reason, or the dialect doesn't mark it. */
-  #ended: boolean;
+  #hasEnded: boolean;
   /** Whether an event of an answer was seen. */
-  #begun = false;
+  #hasAnswerEvent = false;
   /** Whether an unknown event was seen. */
   #hasOther = false;
 
   constructor(operation: Operation) {
     const { all, texts } = placesOf(operation);
-    this.#ended = !endsNamed.has(operation);
+    this.#hasEnded = !endsNamed.has(operation);
     this.#places = all;
     this.#operation = operation;
     this.#answerPlace = placeOfAnswer(operation);
@@ -172,17 +172,17 @@ export class EventReader {
    * doesn't.
    */
   get isComplete(): boolean {
-    return this.finished || this.#ended || (this.#hasOther && !this.#hasBegun);
+    return this.isFinished || this.#hasEnded || (this.#hasOther && !this.#hasBegun);
   }
 
   /** Whether the answer is complete, even if the stream ends after this event. */
   get isOver(): boolean {
-    if (!this.finished || this.#ended) return this.finished;
+    if (!this.isFinished || this.#hasEnded) return this.isFinished;
     return !this.#repeatsReason && !this.#goesOn;
   }
 
   get #hasBegun(): boolean {
-    return this.#begun || this.contentChars > this.otherChars || this.#usage !== null;
+    return this.#hasAnswerEvent || this.contentChars > this.otherChars || this.#usage !== null;
   }
 
   /** Whether the answer ended with a failure of the model, and contains nothing else. */
@@ -193,13 +193,13 @@ export class EventReader {
   /** Reads short data, which may be a sign that isn't part of an answer. */
   #readSign(data: string): void {
     const sign = data.trim();
-    if (sign === "[DONE]" || sign.includes('"message_stop"')) this.#ended ||= this.#hasBegun;
+    if (sign === "[DONE]" || sign.includes('"message_stop"')) this.#hasEnded ||= this.#hasBegun;
     else if (sign !== "" && !sign.includes('"ping"')) this.#hasOther = true;
   }
 
   /** Reads the picked parts of an event that was too large to keep, and may have been the last. */
   readPicked(event: JsonPicker): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     this.passed = null;
     this.contentChars += event.textChars;
     const value = event.value();
@@ -221,8 +221,8 @@ export class EventReader {
     else this.#readSign(data);
     let matters = false;
     const charsBefore = this.contentChars;
-    const finishedBefore = this.finished;
-    this.finished = false;
+    const finishedBefore = this.isFinished;
+    this.isFinished = false;
     let hasReason = false;
     // Part of Gemini's answers that may accompany text.
     let hasOtherPart = false;
@@ -231,7 +231,7 @@ export class EventReader {
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
       if (letter === "f" || letter === "s" || letter === "b") {
-        this.finished = true;
+        this.isFinished = true;
         if (place[0].endsWith("{")) hasOtherPart = true;
         else hasReason = true;
         if (letter === "f") this.#readReason(data, place[0]);
@@ -240,22 +240,22 @@ export class EventReader {
         hasOtherPart = true;
       } else if (letter === "t" && data[place.index + 2] === "y") {
         const isResponse = place[0].includes("response.");
-        this.#begun ||= isResponse;
+        this.#hasAnswerEvent ||= isResponse;
         if (place[0].endsWith(".")) continue;
         matters = true;
-        this.finished ||= isResponse;
+        this.isFinished ||= isResponse;
       } else if (letter === "u" || letter === "e" || letter === "o") matters = true;
       else {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
         if (end === -1) {
           this.passed = null;
-          this.finished ||= finishedBefore;
+          this.isFinished ||= finishedBefore;
           return false;
         }
         const chars = end - 1 - start;
         if (letter === "r" && chars > 0 && place[0].startsWith('"reasoning')) {
-          this.reasoningSeen ||= place[0].startsWith('"reasoning_content"');
+          this.hasSeenReasoning ||= place[0].startsWith('"reasoning_content"');
           this.#unsignedChars += chars;
         }
         this.contentChars += chars;
@@ -267,7 +267,7 @@ export class EventReader {
     const textChars = this.contentChars - charsBefore;
     if (textChars === 0) {
       this.passed = null;
-      if (finishedBefore) this.finished = true;
+      if (finishedBefore) this.isFinished = true;
     }
     let value: unknown;
     if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
@@ -310,9 +310,9 @@ export class EventReader {
    * event.
    */
   readRest(event: string, lines: number): boolean {
-    const { finished } = this;
+    const { isFinished } = this;
     const isUsageOnly = this.read(event, lines);
-    if (parseJson(dataOf(event, lines)) === undefined) this.finished = finished;
+    if (parseJson(dataOf(event, lines)) === undefined) this.isFinished = isFinished;
     return isUsageOnly;
   }
 
@@ -321,14 +321,14 @@ export class EventReader {
     const isError = isErrorEvent(value);
     if (isError) {
       const isFirst = this.contentChars === 0 && !this.#hasPart && this.#usage === null;
-      this.beginsWithError ||= isFirst && !this.errorSeen;
-      this.errorSeen = true;
+      this.beginsWithError ||= isFirst && !this.hasSeenError;
+      this.hasSeenError = true;
     }
     this.model ??= modelNamedIn(value);
     this.toolCalls = addedCalls(this.toolCalls, toolCallsInEvent(value));
     this.#addUsage(findUsage(value));
     const choices = value["choices"];
-    if (Array.isArray(choices) && choices.some(hasFinished)) this.finished = true;
+    if (Array.isArray(choices) && choices.some(hasFinished)) this.isFinished = true;
     return !isError && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }
 

@@ -70,7 +70,7 @@ export interface TranslationReport {
   /** Why the rest of a stream wasn't translated, for the log; or null. */
   readonly refused: string | null;
   /** Whether an event couldn't be translated; the client got an error instead. */
-  readonly failed?: boolean;
+  readonly hasFailed?: boolean;
 }
 
 /** The part of a report with the output so far. */
@@ -153,7 +153,7 @@ export class ResponseMeter {
     this.#tap = createStreamTap({
       operation: this.#request.operation ?? "chat_completions",
       hideUsageChunk,
-      wholeEvents: capped !== null,
+      passesWholeEvents: capped !== null,
     });
   }
 
@@ -178,7 +178,7 @@ export class ResponseMeter {
 
   /** Whether an event of the stream was an error. */
   get errorSeen(): boolean {
-    return this.#tap?.errorSeen === true;
+    return this.#tap?.hasSeenError === true;
   }
 
   /** Whether the stream is nothing but a failure of the model. */
@@ -194,7 +194,7 @@ export class ResponseMeter {
     // express.
     return (
       translation === null ||
-      (translation.failed !== true &&
+      (translation.hasFailed !== true &&
         translation.untranslatedBytes === 0 &&
         readUsage(translation.usage).kind === "absent")
     );
@@ -203,7 +203,7 @@ export class ResponseMeter {
   /** Whether the last event of a stream has passed, and all of its usage. */
   get isUsageComplete(): boolean {
     const tap = this.#tap;
-    if (tap === null || !tap.finished || tap.errorSeen || tap.note !== null) return false;
+    if (tap === null || !tap.finished || tap.hasSeenError || tap.note !== null) return false;
     if (this.translation !== null) return readUsage(this.translation.usage).kind === "usage";
     return tap.contentCharsSinceUsage === 0 && tap.usage.kind === "usage";
   }
@@ -406,7 +406,7 @@ export class ResponseMeter {
   get isOutputKnown(): boolean {
     if (this.#tap === null) return false;
     // The reasoning in a translated stream may be a summary.
-    if (this.translation === null && this.#tap.reasoningSeen) return true;
+    if (this.translation === null && this.#tap.hasSeenReasoning) return true;
     const reading = this.#reading(this.#tap.usage);
     return reading.kind === "usage" && reading.outputTokens > placeholderTokens;
   }

@@ -28,8 +28,8 @@ export interface StreamTap {
   /** The last chunk in Latin-1. */
   readonly latin1: string;
   /**
-   * With `wholeEvents`: the text of the events that the last chunk has completed, as in JSON; null
-   * if one of them has none.
+   * With `passesWholeEvents`: the text of the events that the last chunk has completed, as in JSON;
+   * null if one of them has none.
    */
   readonly passed: string | null;
   /** Drops the bytes of an event that isn't complete, so that another event may follow. */
@@ -50,13 +50,13 @@ export interface StreamTap {
   readonly contentCharsSinceUsage: number;
   /** The last usage as it was reported; another object after each report. */
   readonly reported: unknown;
-  /** With `wholeEvents`: whether all bytes that were sent belong to complete events. */
+  /** With `passesWholeEvents`: whether all bytes that were sent belong to complete events. */
   readonly isBetweenEvents: boolean;
   /** Whether an event was an error; see `isErrorEvent`. */
-  readonly errorSeen: boolean;
+  readonly hasSeenError: boolean;
   /** As in `EventReader`. */
   readonly beginsWithError: boolean;
-  readonly reasoningSeen: boolean;
+  readonly hasSeenReasoning: boolean;
   readonly finished: boolean;
   /** Whether the answer contains nothing but a failure of the model. */
   readonly isFailed: boolean;
@@ -74,7 +74,7 @@ interface StreamTapOptions {
   readonly operation: Operation;
   readonly hideUsageChunk: boolean;
   /** Whether each event is held until it is complete. */
-  readonly wholeEvents?: boolean;
+  readonly passesWholeEvents?: boolean;
   readonly eventBytesMax?: number;
 }
 
@@ -85,10 +85,10 @@ interface StreamTapOptions {
 export function createStreamTap({
   operation,
   hideUsageChunk,
-  wholeEvents = false,
+  passesWholeEvents = false,
   eventBytesMax = streamEventBytesMax,
 }: StreamTapOptions): StreamTap {
-  return new Tap(new EventReader(operation), { hideUsageChunk, wholeEvents, eventBytesMax });
+  return new Tap(new EventReader(operation), { hideUsageChunk, passesWholeEvents, eventBytesMax });
 }
 
 /** The state of the last, incomplete line: whether it may still turn out to be blank. */
@@ -110,12 +110,12 @@ class Tap implements StreamTap {
   #large: LargeEvent | null = null;
   #openLine: OpenLine = "empty";
   /** Whether the last byte was a CR. */
-  #afterCr = false;
+  #isAfterCr = false;
   /** Whether the chunk has a CR without an LF after it. */
   #hasLoneCr = false;
   /** Lines of the open event that aren't blank. */
   #lines = 0;
-  readonly #wholeEvents: boolean;
+  readonly #passesWholeEvents: boolean;
   #holding: boolean;
   /** Whether a `finish_reason` has passed. */
   #hasFinished = false;
@@ -125,14 +125,14 @@ class Tap implements StreamTap {
     reader: EventReader,
     {
       hideUsageChunk,
-      wholeEvents,
+      passesWholeEvents,
       eventBytesMax,
-    }: Required<Pick<StreamTapOptions, "hideUsageChunk" | "wholeEvents" | "eventBytesMax">>,
+    }: Required<Pick<StreamTapOptions, "hideUsageChunk" | "passesWholeEvents" | "eventBytesMax">>,
   ) {
     this.#reader = reader;
     this.#hide = hideUsageChunk;
-    this.#wholeEvents = wholeEvents;
-    this.#holding = wholeEvents;
+    this.#passesWholeEvents = passesWholeEvents;
+    this.#holding = passesWholeEvents;
     this.#eventBytesMax = eventBytesMax;
   }
 
@@ -168,8 +168,8 @@ class Tap implements StreamTap {
     return this.#large === null ? 0 : this.#large.json.textChars;
   }
 
-  get errorSeen(): boolean {
-    return this.#reader.errorSeen;
+  get hasSeenError(): boolean {
+    return this.#reader.hasSeenError;
   }
 
   get beginsWithError(): boolean {
@@ -180,8 +180,8 @@ class Tap implements StreamTap {
     return this.#reader.isOver;
   }
 
-  get reasoningSeen(): boolean {
-    return this.#reader.reasoningSeen;
+  get hasSeenReasoning(): boolean {
+    return this.#reader.hasSeenReasoning;
   }
 
   get isFailed(): boolean {
@@ -209,7 +209,7 @@ class Tap implements StreamTap {
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     const text = chunk.toString("latin1");
     this.latin1 = text;
-    if (this.#wholeEvents) this.#reader.passed = "";
+    if (this.#passesWholeEvents) this.#reader.passed = "";
     this.#hasLoneCr = text.includes("\r") && loneCr.test(text);
     return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }
@@ -218,7 +218,7 @@ class Tap implements StreamTap {
     this.#open.clear();
     this.#large = null;
     this.#openLine = "empty";
-    this.#afterCr = false;
+    this.#isAfterCr = false;
     this.#lines = 0;
   }
 
@@ -246,7 +246,7 @@ class Tap implements StreamTap {
         this.#open.clear();
       }
       start = end;
-      if (!this.#hide || !this.#reader.finished) continue;
+      if (!this.#hide || !this.#reader.isFinished) continue;
       this.#holding = true;
       if (start === chunk.length) return chunk;
       const rest = this.#hold(chunk.subarray(start), text.slice(start));
@@ -290,8 +290,8 @@ class Tap implements StreamTap {
 
   /** The position after the blank line that ends the open event; -1 if the text ends first. */
   #eventEnd(text: string, from: number): number {
-    if (this.#afterCr && text !== "") {
-      this.#afterCr = false;
+    if (this.#isAfterCr && text !== "") {
+      this.#isAfterCr = false;
       // The CR was a line end of its own.
       if (text[0] !== "\n" && this.#lineEnded()) return from;
     }
@@ -333,8 +333,8 @@ class Tap implements StreamTap {
 
   #noEventEnd(text: string, line: number): -1 {
     if (line < text.length) {
-      this.#afterCr = text.charCodeAt(text.length - 1) === 0x0d;
-      const isCr = this.#openLine === "empty" && line === text.length - 1 && this.#afterCr;
+      this.#isAfterCr = text.charCodeAt(text.length - 1) === 0x0d;
+      const isCr = this.#openLine === "empty" && line === text.length - 1 && this.#isAfterCr;
       this.#openLine = isCr ? "cr" : "text";
     }
     return -1;
@@ -371,7 +371,7 @@ class Tap implements StreamTap {
     this.#lines = 0;
     this.#large = null;
     this.#reader.readPicked(json);
-    this.#hasFinished ||= this.#reader.finished;
+    this.#hasFinished ||= this.#reader.isFinished;
   }
 
   /** True if the event isn't for the client. */
@@ -380,7 +380,7 @@ class Tap implements StreamTap {
     this.#lines = 0;
     const isUsageOnly = this.#reader.read(event, lines);
     const isHidden = isUsageOnly && this.#hide && this.#hasFinished;
-    this.#hasFinished ||= this.#reader.finished;
+    this.#hasFinished ||= this.#reader.isFinished;
     return isHidden;
   }
 }

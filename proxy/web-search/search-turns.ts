@@ -203,7 +203,7 @@ class SearchTurns {
   /** Passes on an answer that isn't part of the conversation, such as an error. */
   #passOn({ status, headers, text }: TurnExchange): void {
     const { exchange } = this.#context;
-    if (!exchange.begun) return exchange.reply(status, headers, text, "utf8");
+    if (!exchange.hasBegun) return exchange.reply(status, headers, text, "utf8");
     const dialect = streamDialect(this.#operation);
     if (dialect === null) return exchange.cut();
     exchange.write(errorEvents(dialect, status, text));
@@ -291,7 +291,7 @@ class TurnExchange extends DelegatedExchange {
   readonly #splitter = new EventSplitter();
   readonly #pieces: Buffer[] = [];
   #bytes = 0;
-  #begun = false;
+  #hasBegun = false;
   #end: () => void = () => {};
   /** Resolved once the answer has ended, or the client has left. */
   readonly ended: Promise<void>;
@@ -321,15 +321,15 @@ class TurnExchange extends DelegatedExchange {
       : { ok: false, reason: "no_memory" };
   }
 
-  override get begun(): boolean {
-    return this.#begun;
+  override get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   override begin(status: number, headers: readonly string[]): void {
-    this.#begun = true;
+    this.#hasBegun = true;
     this.#head(status, headers);
     this.isStream = headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream");
-    if (this.isStream && !this.#outer.begun) this.#outer.begin(status, this.headers);
+    if (this.isStream && !this.#outer.hasBegun) this.#outer.begin(status, this.headers);
   }
 
   #head(status: number, headers: readonly string[]): void {
@@ -360,7 +360,7 @@ class TurnExchange extends DelegatedExchange {
     body: string,
     encoding: "latin1" | "utf8",
   ): void {
-    this.#begun = true;
+    this.#hasBegun = true;
     this.#head(status, headers);
     this.#keep(Buffer.from(body, encoding));
     this.#end();

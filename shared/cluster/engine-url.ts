@@ -24,6 +24,6 @@ export function parseEngineUrl(text: string): EngineAddress | undefined {
   const [username, password] = [url.username, url.password].map(percentDecoded);
   // A null here means a percent sign that encodes nothing.
   if (port === 0 || isAbsent(username) || isAbsent(password)) return undefined;
-  const tls = /^(?:valkeys|rediss)$/i.test(scheme);
-  return { host, port, tls, username: username || null, password: password || null };
+  const isTls = /^(?:valkeys|rediss)$/i.test(scheme);
+  return { host, port, tls: isTls, username: username || null, password: password || null };
 }

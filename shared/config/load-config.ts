@@ -82,12 +82,14 @@ function readConfigFile(search: ConfigFileSearch): ReadConfigFile {
       return { kind: "read", path, bytes: readFileSync(path) };
     } catch (cause) {
       const code = (cause as { readonly code?: unknown }).code;
-      const missing = code === "ENOENT" || code === "ENOTDIR";
-      if (missing && namedBy === null) continue;
+      const isMissing = code === "ENOENT" || code === "ENOTDIR";
+      if (isMissing && namedBy === null) continue;
       return {
         kind: "failed",
         path,
-        problem: missing ? `${namedBy} names a file that doesn't exist` : readProblem(code, cause),
+        problem: isMissing
+          ? `${namedBy} names a file that doesn't exist`
+          : readProblem(code, cause),
       };
     }
   }

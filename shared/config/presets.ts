@@ -28,7 +28,7 @@ export interface Preset {
   /** Null if there is no common address, as for a self-hosted server. */
   readonly baseUrl: string | null;
   /** Whether it works without a key, so that its address or models alone register it. */
-  readonly keyless: boolean;
+  readonly isKeyless: boolean;
   readonly operations: readonly Operation[];
   readonly listsModels: boolean;
   /** How its chat completions differ from others. */
@@ -76,9 +76,9 @@ const rows: readonly Row[] = [
     type: "ollama",
     keyVariable: "OLLAMA_API_KEY",
     priceListName: null,
-    keyless: true,
+    isKeyless: true,
   },
-  { name: "vllm", type: "vllm", keyVariable: "VLLM_API_KEY", priceListName: null, keyless: true },
+  { name: "vllm", type: "vllm", keyVariable: "VLLM_API_KEY", priceListName: null, isKeyless: true },
   {
     name: "groq",
     type: "openai",
@@ -369,7 +369,7 @@ const rows: readonly Row[] = [
     keyVariable: "SGLANG_API_KEY",
     priceListName: null,
     baseUrl: "http://127.0.0.1:30000/v1",
-    keyless: true,
+    isKeyless: true,
     operations: ["chat_completions", "completions", "embeddings"],
   },
   // By default it listens on the port of Sluice.
@@ -378,7 +378,7 @@ const rows: readonly Row[] = [
     type: "openai",
     keyVariable: "LLAMACPP_API_KEY",
     priceListName: null,
-    keyless: true,
+    isKeyless: true,
     operations: ["chat_completions", "completions", "embeddings"],
   },
   {
@@ -387,7 +387,7 @@ const rows: readonly Row[] = [
     keyVariable: "LMSTUDIO_API_KEY",
     priceListName: null,
     baseUrl: "http://127.0.0.1:1234/v1",
-    keyless: true,
+    isKeyless: true,
     operations: ["chat_completions", "completions", "embeddings"],
   },
 ];
@@ -398,7 +398,7 @@ export const presets: readonly Preset[] = rows.map((row) => {
     variables: row.keyVariable.replace(/_API_KEY$/, ""),
     keyPrefix: null,
     baseUrl,
-    keyless: false,
+    isKeyless: false,
     operations,
     listsModels,
     chat,

@@ -56,8 +56,8 @@ export type UnpricedChoice = (typeof unpricedChoices)[number];
 const hourlySeconds = 3600;
 
 /** `hourly` to `yearly`, `session`, else `300s`; `rolling 30d` for a rolling budget. */
-export function budgetPeriodLabel(periodSeconds: number, rolling = false): string {
-  if (rolling) return rollingLabel(periodSeconds);
+export function budgetPeriodLabel(periodSeconds: number, isRolling = false): string {
+  if (isRolling) return rollingLabel(periodSeconds);
   switch (periodSeconds) {
     case perSession:
       return "session";

@@ -140,7 +140,7 @@ export class ActiveHours {
   readonly #offsetAt: OffsetAt;
   /** The last tested minute: clocks change only at full minutes. */
   #minute = Number.NaN;
-  #active = false;
+  #isActive = false;
 
   constructor(hours: RuleHours, zones: TimeZones) {
     const { days, from, to, time_zone: zone } = whenField(hours).when!;
@@ -154,9 +154,9 @@ export class ActiveHours {
     const minute = Math.floor(ms / minuteMs);
     if (minute !== this.#minute) {
       this.#minute = minute;
-      this.#active = this.#covers(Math.floor((ms + this.#offsetAt(ms)) / minuteMs));
+      this.#isActive = this.#covers(Math.floor((ms + this.#offsetAt(ms)) / minuteMs));
     }
-    return this.#active;
+    return this.#isActive;
   }
 
   /** `local`: in minutes since the epoch, whose weekday was a Thursday. */

@@ -4,6 +4,6 @@
 export type LogFormat = "auto" | "json" | "text";
 
 /** Whether lines are formatted for people. `auto` decides by the terminal. */
-export function isText(format: LogFormat, atTerminal: boolean): boolean {
-  return format === "text" || (format === "auto" && atTerminal);
+export function isText(format: LogFormat, isTerminal: boolean): boolean {
+  return format === "text" || (format === "auto" && isTerminal);
 }

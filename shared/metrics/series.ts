@@ -71,8 +71,8 @@ export class SeriesTable {
       const max = Math.floor(metric.share * seriesMax);
       const room = metric.share === 0 ? common : { max, left: max };
       forAll -= max;
-      const bare = metric.labels.length === 0;
-      const series = bare ? [newSeries(metric)] : [];
+      const isBare = metric.labels.length === 0;
+      const series = isBare ? [newSeries(metric)] : [];
       this.#families.set(metric, { series, byLabels: new Map(), room });
       room.left -= linesOf(metric);
     }

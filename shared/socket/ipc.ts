@@ -30,9 +30,9 @@ export interface ListenOptions extends PeerHandlers {
    * Whether the group may enter the directory and connect: the modes are 0750 and 0660 instead of
    * 0700 and 0600.
    */
-  readonly groupAccess: boolean;
+  readonly allowsGroup: boolean;
   /** Whether the socket is always 0600. */
-  readonly ownerOnly?: boolean;
+  readonly isOwnerOnly?: boolean;
   /** The descriptor of a socket that already listens at the path, such as systemd's. */
   readonly fd?: number | undefined;
   onConnect(peer: Peer): void;
@@ -55,7 +55,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
   const peers = new Set<SocketPeer>();
   if (options.fd === undefined)
-    await claimSocket(options.path, options.groupAccess ? 0o750 : 0o700);
+    await claimSocket(options.path, options.allowsGroup ? 0o750 : 0o700);
   else requireInheritedListener(options.path, options.fd, socketModeOf(options));
   ipc.serve(options.path, () => {});
   const server = ipc.server;
@@ -104,8 +104,8 @@ function keepBytes(socket: net.Socket): void {
   socket.setEncoding = () => socket;
 }
 
-function socketModeOf({ groupAccess, ownerOnly }: ListenOptions): number {
-  return groupAccess && ownerOnly !== true ? 0o660 : 0o600;
+function socketModeOf({ allowsGroup, isOwnerOnly }: ListenOptions): number {
+  return allowsGroup && isOwnerOnly !== true ? 0o660 : 0o600;
 }
 
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {
@@ -142,7 +142,7 @@ export interface DialOptions extends PeerHandlers {
    * Retries every `reconnectMs` until closed; otherwise it tries once, and `onClose` reports the
    * end.
    */
-  readonly retry: boolean;
+  readonly mayRetry: boolean;
   onConnect(peer: Peer): void;
   /**
    * Reports a failed attempt: the operating system's error, or `SocketUntrustedError`, in which
@@ -182,7 +182,7 @@ export function dial(options: DialOptions): { close(): void } {
   client.on("disconnect", () => {
     const formerPeer = peer;
     peer = null;
-    if (options.retry && !closed)
+    if (options.mayRetry && !closed)
       nextAttempt = setTimeout(() => {
         client.path = chooseSocket(options.path, options.adminPath);
         client.connect();

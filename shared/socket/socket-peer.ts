@@ -41,7 +41,7 @@ export class SocketPeer implements Peer {
   #whenSent: (() => void)[] = [];
   readonly #bulk: BulkFrame[] = [];
   #bulkOnTheWay = false;
-  #scheduled = false;
+  #isScheduled = false;
   /**
    * Whether the other end has closed: nothing more is written, but received bytes are still read.
    */
@@ -75,14 +75,14 @@ export class SocketPeer implements Peer {
   }
 
   flush(): void {
-    this.#scheduled = false;
+    this.#isScheduled = false;
     this.#writeQueue();
     if (!this.#bulkOnTheWay) this.#writeBulk();
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     setImmediate(() => this.flush());
   }
 

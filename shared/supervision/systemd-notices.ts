@@ -21,15 +21,15 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
   const { NOTIFY_SOCKET: socket, PATH: path } = env;
   if (socket === undefined || socket === "") return noNotices;
   const ofProgram = { NOTIFY_SOCKET: socket, ...(path === undefined ? {} : { PATH: path }) };
-  let failed = false;
+  let hasFailed = false;
   return {
     accepted: true,
     async send(notice) {
       const reason = await run(assignmentsOf(notice), ofProgram);
       // A stop of the unit ends the program, too.
-      if (reason !== null && !failed && !reason.endsWith("SIGTERM")) onFailure(reason);
-      failed = reason !== null;
-      return !failed;
+      if (reason !== null && !hasFailed && !reason.endsWith("SIGTERM")) onFailure(reason);
+      hasFailed = reason !== null;
+      return !hasFailed;
     },
   };
 }

@@ -165,7 +165,7 @@ class Conversation implements DaemonClient {
       this.#link = dial({
         path: this.socketPath,
         adminPath: this.#adminSocketPath,
-        retry: false,
+        mayRetry: false,
         onConnect: (peer) => {
           clearTimeout(timer);
           this.#waiting.delete(0);

@@ -185,7 +185,7 @@ function measure(client: Client, provider: Provider, translation: Translation): 
     const translator = createAnswerTranslator(translation, context, { memory });
     for (const chunk of chunks) translator.push(chunk);
     translator.end();
-    if (translator.failed) throw new Error("the stream can't be translated");
+    if (translator.hasFailed) throw new Error("the stream can't be translated");
   });
   return [`${client} → ${provider}`, micro(ofRequest), micro(ofStream / chunks.length)];
 }

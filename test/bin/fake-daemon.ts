@@ -92,7 +92,7 @@ export async function startFakeDaemon(
   const readers = new Map<Peer, ReturnType<typeof createFrameReader>>();
   const listener = await listen({
     path: daemon.socket,
-    groupAccess: false,
+    allowsGroup: false,
     onConnect: (peer) => void readers.set(peer, createFrameReader(frameBytesMaxToDaemon)),
     onClose: (peer) => void readers.delete(peer),
     onBytes: (peer, bytes) =>

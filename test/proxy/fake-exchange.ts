@@ -23,8 +23,8 @@ export class FakeExchange implements Exchange {
   ledger = new MemoryLedger(1e9);
   memory = new MemoryShare(this.ledger);
   gone = false;
-  cutByStop = false;
-  begun = false;
+  isCutByStop = false;
+  hasBegun = false;
   status = 0;
   headers: readonly string[] = [];
   /** How the response ended, or null while it hasn't. */
@@ -117,20 +117,20 @@ export class FakeExchange implements Exchange {
   }
 
   begin(status: number, headers: readonly string[]): void {
-    this.#call("begin", !this.begun && this.ended === null);
-    this.begun = true;
+    this.#call("begin", !this.hasBegun && this.ended === null);
+    this.hasBegun = true;
     this.status = status;
     this.headers = headers;
   }
 
   write(chunk: Buffer): boolean {
-    this.#call("write", this.begun && this.ended === null);
+    this.#call("write", this.hasBegun && this.ended === null);
     this.pieces.push(chunk);
     return this.reads;
   }
 
   end(): void {
-    this.#call("end", this.begun && this.ended === null);
+    this.#call("end", this.hasBegun && this.ended === null);
     this.ended = "end";
   }
 
@@ -140,8 +140,8 @@ export class FakeExchange implements Exchange {
     body: string,
     encoding: "latin1" | "utf8",
   ): void {
-    this.#call("reply", !this.begun && this.ended === null);
-    this.begun = true;
+    this.#call("reply", !this.hasBegun && this.ended === null);
+    this.hasBegun = true;
     this.ended = "reply";
     this.status = status;
     this.headers = headers;
@@ -162,7 +162,7 @@ export class FakeExchange implements Exchange {
 
   /** The proxy stops, and cuts the client off. */
   cutAtStop(): void {
-    this.cutByStop = true;
+    this.isCutByStop = true;
     this.leave();
   }
 

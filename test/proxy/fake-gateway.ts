@@ -122,7 +122,7 @@ const noDisk = (): Promise<Spool> => Promise.reject(new Error("no disk"));
 export function fakeCapacity(): Capacity {
   return {
     connections: { isFull: false, max: 10, open: 1, requests: 1 },
-    files: { exhausted: false },
+    files: { isExhausted: false },
     memory: new MemoryLedger(1e9),
     unauthenticated: new MemoryLedger(1e9),
   };
@@ -256,7 +256,7 @@ export function fakeGateway(yaml: string): FakeGateway {
           targetLsn: 1,
           submission,
           startedMonoMs: 0,
-          settled: false,
+          isSettled: false,
         };
         return Promise.resolve({ kind: "admitted", admission, headers: null });
       },
@@ -264,8 +264,8 @@ export function fakeGateway(yaml: string): FakeGateway {
         fake.progress.push(spent);
       },
       settle(admission: Admission, spent: SpentUsage, then: () => void) {
-        if (admission.settled) throw new Error("settled twice");
-        admission.settled = true;
+        if (admission.isSettled) throw new Error("settled twice");
+        admission.isSettled = true;
         fake.settled.push(spent);
         then();
       },

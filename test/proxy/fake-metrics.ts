@@ -34,7 +34,7 @@ export function fakeMetrics(
       monoMs: () => 0,
       schedule() {},
     },
-    { details: true, texts: true },
+    { keepsDetails: true, keepsTexts: true },
   );
   return {
     counts,

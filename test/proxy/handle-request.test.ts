@@ -339,7 +339,7 @@ t.test(
   async (t) => {
     const room = fakeCapacity();
     const full = { ...room, connections: { ...room.connections, isFull: true } };
-    const exhausted = { ...room, files: { exhausted: true } };
+    const exhausted = { ...room, files: { isExhausted: true } };
     for (const path of ["/nowhere", "/v1/models", "/admin/rate-limits", "/v1/chat/completions"])
       for (const [capacity, message] of [
         [full, "10 requests are running already"],

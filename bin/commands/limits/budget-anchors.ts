@@ -15,10 +15,10 @@ export type AnchorFlags = CommandFlags & Readonly<Record<string, unknown>>;
 export async function showOrSetAnchors(session: Session, flags: AnchorFlags): Promise<void> {
   const anchors = anchorsFromFlags(flags);
   if (!anchors.ok) throw usageFailure(anchors.problems);
-  const change = Object.keys(anchors.value).length > 0;
+  const hasChanged = Object.keys(anchors.value).length > 0;
   const settings = await withDaemon(session, flags, async (client) =>
     bodyOrThrow(
-      await (change
+      await (hasChanged
         ? client.call("budgets.put-settings", anchors.value)
         : client.call("budgets.settings", null)),
     ),

@@ -77,10 +77,10 @@ export async function showLimits<S extends string>(
 ): Promise<void> {
   if (flags.upstream === true) return showUpstream(session, flags);
   const filter = filterFromFlags(kind, flags);
-  const { children, everyMs, byUse } = listOptions(flags);
+  const { children, everyMs, sortsByUse } = listOptions(flags);
   const { terminal } = session;
   const renderList = async (client: AdminClient): Promise<string> => {
-    const all = filterLimits(await listLimits(client, kind, byUse), filter);
+    const all = filterLimits(await listLimits(client, kind, sortsByUse), filter);
     const path = filter.caller ?? filter.path;
     const onThePath = path === null ? all : await onPath(client, kind, all, path);
     const list = children === 0 ? onThePath : await withChildren(client, kind, onThePath, children);
@@ -215,7 +215,7 @@ const watchDefaultMs = 2_000;
  */
 function listOptions({ children, watch, sort }: ListFlags): {
   readonly children: number;
-  readonly byUse: boolean;
+  readonly sortsByUse: boolean;
   readonly everyMs: number | null;
 } {
   const problems: ArgumentProblem[] = [];
@@ -240,7 +240,7 @@ function listOptions({ children, watch, sort }: ListFlags): {
   const everyMs = seconds === null ? watchDefaultMs : seconds * 1000;
   return {
     children: count,
-    byUse: sort === "used",
+    sortsByUse: sort === "used",
     everyMs: watch === undefined ? null : everyMs,
   };
 }

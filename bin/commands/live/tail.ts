@@ -53,12 +53,12 @@ async function followRequests(session: Session, flags: TailFlags): Promise<void>
     everyMs,
     async refresh(client) {
       const newest = await readNewest(client, cursor);
-      const { events, missed, next } = eventsSince(cursor ?? atTheBeginning, newest);
+      const { events, hasMissed, next } = eventsSince(cursor ?? atTheBeginning, newest);
       const isFirst = cursor === null;
       cursor = next;
       // Events from before the command began aren't shown.
       if (isFirst) return;
-      if (missed)
+      if (hasMissed)
         terminal.err(`not all are shown: more than ${pagesMax * itemsPerPage} ended since`);
       for (const event of events)
         if (isShown(event, filter))

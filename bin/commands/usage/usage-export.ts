@@ -103,8 +103,8 @@ function checkFlags(
   const path = pathFromFlag(flags.path);
   const window =
     flags.days === undefined && flags.month === undefined
-      ? openWindowFromFlags(flags, nowMs, { times: true })
-      : windowFromFlags(flags, nowMs, { times: true });
+      ? openWindowFromFlags(flags, nowMs, { takesTimes: true })
+      : windowFromFlags(flags, nowMs, { takesTimes: true });
   const format = exportFormats.find((candidate) => candidate === flags.format.trim().toLowerCase());
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),

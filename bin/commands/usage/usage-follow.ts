@@ -141,7 +141,7 @@ async function openSink(
         destination,
         follower: flags.name,
         password: secret,
-        createTables: flags.createTable === true,
+        createsTables: flags.createTable === true,
       });
     case "https": {
       const { url, displayUrl } = destination;

@@ -161,7 +161,7 @@ function checkFlags(
   const { days, month, from, to, last } = flags;
   const isOpen = (days ?? month ?? from ?? to ?? last) === undefined;
   const windowFlags = by === "hour" && isOpen ? { ...flags, days: "2" } : flags;
-  const window = windowFromFlags(windowFlags, nowMs, { times: true });
+  const window = windowFromFlags(windowFlags, nowMs, { takesTimes: true });
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),

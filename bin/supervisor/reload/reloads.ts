@@ -8,9 +8,9 @@ import type { ReloadOutcome } from "./reload-outcome.js";
 export class Reloads {
   readonly #reload: () => Promise<ReloadOutcome>;
   readonly #report: (outcome: ReloadOutcome) => void;
-  #running = false;
-  #again = false;
-  #stopping = false;
+  #isRunning = false;
+  #mustRunAgain = false;
+  #isStopping = false;
 
   /** Calls `report` with the outcome of each reload. `reload` never rejects. */
   constructor(reload: () => Promise<ReloadOutcome>, report: (outcome: ReloadOutcome) => void) {
@@ -20,26 +20,26 @@ export class Reloads {
 
   /** Reloads, and resolves with the outcome. During another reload it resolves with a refusal. */
   async request(): Promise<ReloadOutcome> {
-    if (this.#stopping) return busy("error: Sluice is stopping: nothing was reloaded");
-    if (this.#running) return busy("error: a reload is in progress: try again when it is done");
-    this.#running = true;
+    if (this.#isStopping) return busy("error: Sluice is stopping: nothing was reloaded");
+    if (this.#isRunning) return busy("error: a reload is in progress: try again when it is done");
+    this.#isRunning = true;
     const outcome = await this.#reload();
     this.#report(outcome);
-    this.#running = false;
+    this.#isRunning = false;
     // The configuration may have changed after the running reload had read it.
-    if (this.#again) this.signal();
+    if (this.#mustRunAgain) this.signal();
     return outcome;
   }
 
   /** Reloads without a caller that waits. During another reload, it reloads once that has ended. */
   signal(): void {
-    this.#again = this.#running && !this.#stopping;
-    if (!this.#again) void this.request();
+    this.#mustRunAgain = this.#isRunning && !this.#isStopping;
+    if (!this.#mustRunAgain) void this.request();
   }
 
   /** Starts no further reload. */
   stop(): void {
-    this.#stopping = true;
+    this.#isStopping = true;
   }
 }
 

@@ -35,10 +35,10 @@ export function onServiceRequests(): ServiceRequests {
   let onReplaced: () => void = () => {};
   let isReleased = false;
   const stop = new Promise<StopRequest>((resolve) => {
-    let requested = false;
+    let isRequested = false;
     const request = (reason: string): void => {
-      if (requested) exitNow(exitCodes.killed);
-      requested = true;
+      if (isRequested) exitNow(exitCodes.killed);
+      isRequested = true;
       resolve({ reason, atOnce: reason === "SIGINT" });
     };
     process.on("SIGTERM", request);

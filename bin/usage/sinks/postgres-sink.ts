@@ -23,7 +23,7 @@ interface PostgresOptions {
   readonly follower: string;
   /** Null if the server requires none, or the address, PGPASSWORD or ~/.pgpass has it. */
   readonly password: string | null;
-  readonly createTables: boolean;
+  readonly createsTables: boolean;
 }
 
 const connectMs = 10_000;
@@ -36,7 +36,7 @@ const tableLock = 7_588_223_401;
 
 /** One connection, replaced after each failure. */
 export function postgresSink(options: PostgresOptions): Sink {
-  const { destination, follower, createTables } = options;
+  const { destination, follower, createsTables } = options;
   let client: Client | null = null;
   let storeId = "";
   const close = (): void => {
@@ -57,7 +57,7 @@ export function postgresSink(options: PostgresOptions): Sink {
     open(storeIds) {
       storeId = storeIds[0]!;
       return run(async (connected) => {
-        if (createTables) await makeTables(connected, tableStatements);
+        if (createsTables) await makeTables(connected, tableStatements);
         return await placeIn(connected, follower, storeIds);
       });
     },

@@ -21,7 +21,7 @@ const pairsMax = 200;
 
 export interface SessionCookie {
   readonly token: string;
-  readonly secure: boolean;
+  readonly isSecure: boolean;
 }
 
 /**
@@ -32,9 +32,9 @@ export function readSessionCookie(
   header: string | undefined,
   secureOnly: boolean,
 ): SessionCookie | null {
-  const secure = secureOnly || valuesIn(header, cookieOfSession, true).length > 0;
-  const token = tokenIn(header, cookieOfSession, secure);
-  return token === null ? null : { token, secure };
+  const isSecure = secureOnly || valuesIn(header, cookieOfSession, true).length > 0;
+  const token = tokenIn(header, cookieOfSession, isSecure);
+  return token === null ? null : { token, isSecure };
 }
 
 /**
@@ -44,20 +44,20 @@ export function readSessionCookie(
 export function tokenIn(
   header: string | undefined,
   cookie: TokenCookie,
-  secure: boolean,
+  isSecure: boolean,
 ): string | null {
-  const [token, ...repeated] = valuesIn(header, cookie, secure);
+  const [token, ...repeated] = valuesIn(header, cookie, isSecure);
   return token !== undefined && repeated.length === 0 && tokenShape.test(token) ? token : null;
 }
 
 function valuesIn(
   header: string | undefined,
   cookie: TokenCookie,
-  secure: boolean,
+  isSecure: boolean,
 ): readonly string[] {
   const pairs = header?.split(";", pairsMax + 1) ?? [];
   if (pairs.length > pairsMax) return [];
-  const name = nameOf(cookie, secure);
+  const name = nameOf(cookie, isSecure);
   return pairs.flatMap((pair) => {
     const position = pair.indexOf("=");
     return pair.slice(0, Math.max(position, 0)).trim() === name
@@ -67,29 +67,29 @@ function valuesIn(
 }
 
 /** The value of the `Set-Cookie` that begins a session, which ends when the browser is closed. */
-export function sessionCookie({ token, secure }: SessionCookie): string {
-  return setCookie(cookieOfSession, token, secure);
+export function sessionCookie({ token, isSecure }: SessionCookie): string {
+  return setCookie(cookieOfSession, token, isSecure);
 }
 
 /** The value of the `Set-Cookie` that removes the session's cookie. */
-export function endedCookie(secure: boolean): string {
-  return setCookie(cookieOfSession, "", secure, 0);
+export function endedCookie(isSecure: boolean): string {
+  return setCookie(cookieOfSession, "", isSecure, 0);
 }
 
 /** The value of a `Set-Cookie`; without `maxAge`, the cookie ends when the browser is closed. */
 export function setCookie(
   cookie: TokenCookie,
   token: string,
-  secure: boolean,
+  isSecure: boolean,
   maxAge?: number,
 ): string {
-  const attributes = `Path=/; HttpOnly; SameSite=${cookie.sameSite}${secure ? "; Secure" : ""}`;
+  const attributes = `Path=/; HttpOnly; SameSite=${cookie.sameSite}${isSecure ? "; Secure" : ""}`;
   const age = maxAge === undefined ? "" : `; Max-Age=${maxAge}`;
-  return `${nameOf(cookie, secure)}=${token}; ${attributes}${age}`;
+  return `${nameOf(cookie, isSecure)}=${token}; ${attributes}${age}`;
 }
 
-function nameOf({ name }: TokenCookie, secure: boolean): string {
-  return secure ? `__Host-${name}` : name;
+function nameOf({ name }: TokenCookie, isSecure: boolean): string {
+  return isSecure ? `__Host-${name}` : name;
 }
 
 type BrowserRequest = Pick<RequestHeaders, "header"> & { readonly method: string };

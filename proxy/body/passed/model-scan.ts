@@ -16,27 +16,27 @@ export class ModelScan {
   /** Empty until the model is found, or if there is none. */
   model = "";
   /** The object has several models, so the provider might read another one. */
-  repeated = false;
+  isRepeated = false;
   /** Why the text isn't JSON, or null: a lenient parser might find another model in it. */
   problem: string | null = null;
   /** The object has ended, or can't be read. */
-  over = false;
-  #modelSeen = false;
+  isOver = false;
+  #hasSeenModel = false;
   #depth = 0;
-  #inString = false;
+  #isInString = false;
   /** The last byte so far escapes the next one. */
-  #escaped = false;
+  #isAfterBackslash = false;
   /** The current string as written; null if it can't matter. */
   #string: Buffer[] | null = null;
   #stringBytes = 0;
   /** At the top level: whether the next string is a key. */
   #expectsKey = true;
-  #keyIsModel = false;
-  #valueSeen = false;
+  #isModelKey = false;
+  #hasSeenValue = false;
 
   push(chunk: Buffer): void {
-    for (let i = 0; i < chunk.length && !this.over; )
-      i = this.#inString ? this.#readString(chunk, i) : this.#readPlain(chunk[i]!, i);
+    for (let i = 0; i < chunk.length && !this.isOver; )
+      i = this.#isInString ? this.#readString(chunk, i) : this.#readPlain(chunk[i]!, i);
   }
 
   /** Reads to the end of the string or of the chunk. Long strings make up most of a body. */
@@ -49,7 +49,7 @@ export class ModelScan {
       if (this.#stringBytes > stringBytesMax) this.#string = null;
       else this.#string.push(chunk.subarray(from, to));
     }
-    this.#escaped = end === -1 && this.#isEscaped(chunk, from, to);
+    this.#isAfterBackslash = end === -1 && this.#isEscaped(chunk, from, to);
     if (end === -1) return to;
     this.#endString();
     return end + 1;
@@ -59,26 +59,26 @@ export class ModelScan {
   #isEscaped(chunk: Buffer, from: number, position: number): boolean {
     let start = position;
     while (start > from && chunk[start - 1] === backslash) start--;
-    const escaped = (position - start) % 2 === 1;
-    return start === from && this.#escaped ? !escaped : escaped;
+    const isEscaped = (position - start) % 2 === 1;
+    return start === from && this.#isAfterBackslash ? !isEscaped : isEscaped;
   }
 
   #endString(): void {
-    this.#inString = false;
+    this.#isInString = false;
     if (this.#depth !== 1) return;
     const string = this.#string === null || this.#isOtherKey() ? null : decode(this.#string);
     this.#string = null;
     if (this.#expectsKey) {
-      this.#keyIsModel = string?.toLowerCase() === "model";
-      if (!this.#keyIsModel) return;
-      this.repeated = this.#modelSeen;
-      this.over = this.#modelSeen;
-      this.#modelSeen = true;
-    } else if (this.#keyIsModel) {
+      this.#isModelKey = string?.toLowerCase() === "model";
+      if (!this.#isModelKey) return;
+      this.isRepeated = this.#hasSeenModel;
+      this.isOver = this.#hasSeenModel;
+      this.#hasSeenModel = true;
+    } else if (this.#isModelKey) {
       // A second value without a comma before it isn't JSON.
-      if (this.#valueSeen) this.#refuse();
+      if (this.#hasSeenValue) this.#refuse();
       else this.model = usableModel(string ?? "");
-      this.#valueSeen = true;
+      this.#hasSeenValue = true;
     }
   }
 
@@ -90,27 +90,27 @@ export class ModelScan {
 
   #refuse(): void {
     this.problem = "the body must be JSON";
-    this.over = true;
+    this.isOver = true;
   }
 
   #readPlain(byte: number, position: number): number {
     switch (byte) {
       case quote:
-        this.#inString = true;
-        if (this.#depth === 0) this.over = true;
-        else if (this.#depth === 1 && (this.#expectsKey || this.#keyIsModel)) {
+        this.#isInString = true;
+        if (this.#depth === 0) this.isOver = true;
+        else if (this.#depth === 1 && (this.#expectsKey || this.#isModelKey)) {
           this.#string = [];
           this.#stringBytes = 0;
         }
         break;
       case 0x7b: // {
       case 0x5b: // [
-        if (this.#depth === 0 && byte === 0x5b) this.over = true;
+        if (this.#depth === 0 && byte === 0x5b) this.isOver = true;
         this.#depth++;
         break;
       case 0x7d: // }
       case 0x5d: // ]
-        if (--this.#depth <= 0) this.over = true;
+        if (--this.#depth <= 0) this.isOver = true;
         break;
       case 0x3a: // :
         if (this.#depth === 1) this.#expectsKey = false;
@@ -118,7 +118,7 @@ export class ModelScan {
       case 0x2c: // ,
         if (this.#depth === 1) {
           this.#expectsKey = true;
-          this.#keyIsModel = false;
+          this.#isModelKey = false;
         }
         break;
       // A lenient parser may accept comments and other quotes, which can hide a member.

@@ -13,10 +13,10 @@ interface ModelFinder {
   /** Empty until the model is found, or if there is none. */
   readonly model: string;
   /** The model came more than once. */
-  readonly repeated: boolean;
+  readonly isRepeated: boolean;
   /** The problem where servers may read the body in different ways. */
   readonly problem: string | null;
-  readonly over: boolean;
+  readonly isOver: boolean;
 }
 
 /** The means for reading a body. */
@@ -57,7 +57,7 @@ export class PeekedBody {
   #finder: ModelFinder | null = null;
   /** Whether the request was admitted for a model that was found. */
   #isNamed = false;
-  #ended = false;
+  #hasEnded = false;
 
   /** `body`: the whole body if it is small, or its pieces as they arrive. */
   constructor(body: Buffer | AsyncIterable<Buffer>, reading: BodyReading) {
@@ -65,7 +65,7 @@ export class PeekedBody {
     if (Buffer.isBuffer(body)) {
       this.#pieces.push(body);
       this.bytes = body.length;
-      this.#ended = true;
+      this.#hasEnded = true;
     } else this.#source = body[Symbol.asyncIterator]();
   }
 
@@ -85,7 +85,7 @@ export class PeekedBody {
     this.#finder = finder;
     for (const piece of this.#pieces) finder.push(piece);
     const bytesMax = requiredWithin ?? peekedBodyBytesMax;
-    while (finder.model === "" && !finder.over && this.bytes < bytesMax) {
+    while (finder.model === "" && !finder.isOver && this.bytes < bytesMax) {
       const piece = await this.#next();
       if (piece === null) break;
       if (!this.#reading.memory.hold(piece.length)) throw this.#reading.noMemory();
@@ -94,7 +94,7 @@ export class PeekedBody {
     // Read the end too if it is there: a connection can be reused only after its request was read
     // to the end.
     if (this.bytes === this.#reading.bytesAnnounced) await this.#next();
-    if (finder.model !== "" || finder.repeated || requiredWithin !== null) {
+    if (finder.model !== "" || finder.isRepeated || requiredWithin !== null) {
       const problem = problemOf(finder);
       if (problem !== null) return wrong(problem);
     }
@@ -114,7 +114,7 @@ export class PeekedBody {
    * their memory on the way.
    */
   get complete(): Buffer | null {
-    if (!this.#ended || this.bytes >= largeBodyBytes) return null;
+    if (!this.#hasEnded || this.bytes >= largeBodyBytes) return null;
     return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
   }
 
@@ -125,7 +125,7 @@ export class PeekedBody {
 
   /** The length if it is known. */
   get length(): number | null {
-    return this.#ended ? this.bytes : this.#reading.bytesAnnounced;
+    return this.#hasEnded ? this.bytes : this.#reading.bytesAnnounced;
   }
 
   /** The whole body. Call this once. A piece that names another model isn't passed on. */
@@ -142,21 +142,21 @@ export class PeekedBody {
   }
 
   async #next(): Promise<Buffer | null> {
-    if (this.#ended) return null;
+    if (this.#hasEnded) return null;
     const next = await this.#source!.next();
     if (next.done === true) {
-      this.#ended = true;
+      this.#hasEnded = true;
       return null;
     }
     this.bytes += next.value.length;
-    if (this.#finder?.over === false) this.#finder.push(next.value);
+    if (this.#finder?.isOver === false) this.#finder.push(next.value);
     return next.value;
   }
 }
 
 /** The problem that makes the model ambiguous, or null. */
-function problemOf({ repeated, problem }: ModelFinder): string | null {
-  return repeated ? repeatedProblem : problem;
+function problemOf({ isRepeated, problem }: ModelFinder): string | null {
+  return isRepeated ? repeatedProblem : problem;
 }
 
 /**
@@ -198,8 +198,8 @@ class FormScan implements ModelFinder {
     return usableModel(this.#finder.place?.value ?? "");
   }
 
-  get repeated(): boolean {
-    return this.#finder.repeated;
+  get isRepeated(): boolean {
+    return this.#finder.isRepeated;
   }
 
   get problem(): string | null {
@@ -207,7 +207,7 @@ class FormScan implements ModelFinder {
     return problem === null ? null : `the body is not a readable form: ${problem}`;
   }
 
-  get over(): boolean {
-    return this.#finder.ended || this.#finder.problem !== null || this.#finder.repeated;
+  get isOver(): boolean {
+    return this.#finder.ended || this.#finder.problem !== null || this.#finder.isRepeated;
   }
 }

@@ -24,9 +24,9 @@ export function ShortcutKeys({ entries }: { readonly entries: readonly PageEntry
     let chordUntilMs = 0;
     const onKey = (event: KeyboardEvent): void => {
       if (isWriting(event)) return;
-      const inChord = event.timeStamp < chordUntilMs;
-      chordUntilMs = !inChord && event.key === "g" ? event.timeStamp + chordMs : 0;
-      const page = inChord ? entries.find(({ key }) => key === event.key) : undefined;
+      const isInChord = event.timeStamp < chordUntilMs;
+      chordUntilMs = !isInChord && event.key === "g" ? event.timeStamp + chordMs : 0;
+      const page = isInChord ? entries.find(({ key }) => key === event.key) : undefined;
       if (page !== undefined) router.go(hrefOf(page.path));
       else if (event.key === "?") preferences.showShortcuts(true);
       else if (event.key === "/") focusFilter();

@@ -63,7 +63,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   readonly #ids = new UniqueIds();
   /** The beginning of each chunk's JSON, up to its choices. */
   #chunkHead: string | null = null;
-  #begun = false;
+  #hasBegun = false;
   #open: OpenBlock | null = null;
   #calls = 0;
   /** The characters of text so far. */
@@ -72,7 +72,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   /** How many thinking blocks were sent. */
   #thinkingBlocks = 0;
   #usage: unknown = null;
-  #stopped = false;
+  #isStopped = false;
   protected override readonly errorEvent = chatErrorEvent;
 
   constructor(context: AnswerContext) {
@@ -89,7 +89,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
 
   /** A stream may end without `message_stop`, which some relays omit. */
   protected override onEarlyEnd(): void {
-    if (!this.#stopped)
+    if (!this.#isStopped)
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#finish();
   }
@@ -123,7 +123,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     const id = chatId(message["id"], this.#context);
     // Some gateways repeat the event (maximhq/bifrost#4556). Another message is another answer, of
     // which the first one's blocks would be a part (vercel/ai#18331).
-    if (this.#begun) {
+    if (this.#hasBegun) {
       if (id !== this.#id)
         throw new UntranslatableAnswer("the provider's stream begins another message");
       this.#usage = mergeUsage(this.#usage, message["usage"]);
@@ -136,14 +136,14 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #begin(): void {
-    this.#begun = true;
+    this.#hasBegun = true;
     this.#chunk({ role: "assistant", content: "" });
   }
 
   #startBlock(value: JsonObject): void {
     const block = value["content_block"];
     if (!isObject(block)) throw unknownBlock(null);
-    if (!this.#begun) this.#begin();
+    if (!this.#hasBegun) this.#begin();
     if (this.#open !== null) this.#stopBlock();
     switch (block["type"]) {
       case "text":
@@ -272,10 +272,10 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #stop(delta: JsonObject): void {
-    if (!this.#begun) throw new FailedAnswer("the provider's stream ended without an answer");
-    if (this.#stopped) return;
+    if (!this.#hasBegun) throw new FailedAnswer("the provider's stream ended without an answer");
+    if (this.#isStopped) return;
     if (this.#open !== null) this.#stopBlock();
-    this.#stopped = true;
+    this.#isStopped = true;
     const refusal = refusalOf(delta);
     this.#chunk(
       refusal === null ? {} : { refusal },

@@ -33,7 +33,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   #id: string;
   readonly #ids = new UniqueIds();
-  #begun = false;
+  #hasBegun = false;
   /** The number of each call among the calls, by its index in the output. */
   readonly #calls = new Map<number, number>();
   /** The index of each item without an `output_index`, by its id. */
@@ -240,8 +240,8 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   }
 
   #begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
     this.#chunk({ role: "assistant", content: "" });
   }
 

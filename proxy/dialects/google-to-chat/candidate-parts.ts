@@ -123,8 +123,8 @@ export class CandidateParts {
     this.#emit({ inlineData: { mimeType: image.mediaType, data: image.base64 } });
   }
 
-  #emitCall({ clientId, name, custom }: Call & { readonly name: string }): void {
-    if (custom)
+  #emitCall({ clientId, name, isCustom }: Call & { readonly name: string }): void {
+    if (isCustom)
       throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
     const args = readToolInput(this.#callText);
     if (args === null) {

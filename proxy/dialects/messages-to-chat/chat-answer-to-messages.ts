@@ -130,8 +130,8 @@ export function toolNames({ request }: AnswerContext): ToolNames {
 }
 
 /** The name of a called tool, as sent to the provider. */
-export function calledName({ name, custom }: CallPiece): string {
-  if (custom)
+export function calledName({ name, isCustom }: CallPiece): string {
+  if (isCustom)
     throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
   if (name === null) throw namelessCall();
   return name;

@@ -35,7 +35,7 @@ const recordChars = 256;
 export class ChatStreamToMessages extends ChatStreamReader {
   readonly #context: AnswerContext;
   readonly #toolNames: ToolNames;
-  #begun = false;
+  #hasBegun = false;
   #open: OpenBlock | null = null;
   /** How many blocks have been opened. */
   #blocks = 0;
@@ -59,7 +59,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   }
 
   protected override translate(choice: JsonObject, chunk: JsonObject): void {
-    if (!this.#begun) this.#begin(chunk);
+    if (!this.#hasBegun) this.#begin(chunk);
     this.#delta(choice);
     this.#stopSequence ??= stopSequence(choice);
   }
@@ -74,7 +74,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
 
   /** Begins the message. The usage is repeated at the end, when the input tokens are known. */
   #begin(chunk: JsonObject): void {
-    this.#begun = true;
+    this.#hasBegun = true;
     this.#emit("message_start", {
       message: {
         id: messagesId(chunk["id"], this.#context),
@@ -203,7 +203,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   }
 
   protected override complete(): void {
-    if (!this.#begun) throw new FailedAnswer("the provider's stream ended without an answer");
+    if (!this.#hasBegun) throw new FailedAnswer("the provider's stream ended without an answer");
     this.#sequence.end();
     this.#closeBlock();
     const refusal = this.#refusal === "" ? null : this.#refusal;

@@ -46,8 +46,10 @@ export function messagesBlockToChat(
   reader: RequestReader,
 ): JsonObject {
   const { type } = block;
-  const textOnly = where === "assistant" || where === "system";
-  const isElsewhere = textOnly ? type !== "text" : type === "tool_reference" && where !== "result";
+  const isTextOnly = where === "assistant" || where === "system";
+  const isElsewhere = isTextOnly
+    ? type !== "text"
+    : type === "tool_reference" && where !== "result";
   const translate = isElsewhere ? undefined : translations.get(type);
   if (translate === undefined) {
     reader.unsupported(

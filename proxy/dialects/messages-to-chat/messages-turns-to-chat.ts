@@ -134,19 +134,19 @@ function addUser(
 interface ToolResult {
   readonly id: string;
   readonly parts: readonly JsonObject[];
-  readonly failed: boolean;
+  readonly hasFailed: boolean;
 }
 
 function toolResult(block: JsonObject, path: string, reader: RequestReader): ToolResult {
   reader.fields(block, messagesToolResultFields, `${path}.`);
   const { id } = readSignedId(reader.name(block["tool_use_id"], `${path}.tool_use_id`));
   const parts = resultParts(block["content"], `${path}.content`, reader);
-  return { id, parts, failed: reader.flag(block["is_error"], `${path}.is_error`) === true };
+  return { id, parts, hasFailed: reader.flag(block["is_error"], `${path}.is_error`) === true };
 }
 
-function toolMessage({ id, failed }: ToolResult, parts: readonly JsonObject[]): JsonObject {
+function toolMessage({ id, hasFailed }: ToolResult, parts: readonly JsonObject[]): JsonObject {
   const content = chatContent(parts);
-  return { role: "tool", tool_call_id: id, content: failed ? failedContent(content) : content };
+  return { role: "tool", tool_call_id: id, content: hasFailed ? failedContent(content) : content };
 }
 
 function resultParts(content: unknown, path: string, reader: RequestReader): JsonObject[] {

@@ -22,7 +22,7 @@ import { type Ending, readEnding, responseError } from "./response-object.js";
  * provider sends after them is ignored.
  */
 export class ChatStreamToResponses implements EventTranslator {
-  failed = false;
+  hasFailed = false;
   readonly #provider: string;
   readonly #builder: ResponseBuilder;
   #events: ClientEvent[] = [];
@@ -65,7 +65,7 @@ export class ChatStreamToResponses implements EventTranslator {
       step();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      this.failed = true;
+      this.hasFailed = true;
       this.#fail({ message: error.message });
     }
     return this.#drain();

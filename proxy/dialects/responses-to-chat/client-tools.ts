@@ -12,7 +12,7 @@ export interface ClientTool {
   readonly name: string;
   /** Null for a tool without a namespace. */
   readonly namespace: string | null;
-  readonly custom: boolean;
+  readonly isCustom: boolean;
 }
 
 /** The chat completions name of a client's tool. */
@@ -60,7 +60,7 @@ export class ClientTools {
         this.#tools.set(chatToolName(name, namespace), {
           name,
           namespace,
-          custom: type === "custom",
+          isCustom: type === "custom",
         });
     }
   }

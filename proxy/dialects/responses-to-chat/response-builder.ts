@@ -239,13 +239,13 @@ export class ResponseBuilder {
       : this.#openItem(messageItem(this.#newItemId("msg")));
   }
 
-  #openCall({ clientId, name, custom }: Call & { readonly name: string }): void {
+  #openCall({ clientId, name, isCustom }: Call & { readonly name: string }): void {
     const callId = clientId ?? `call_${this.#stem}_${this.#output.length}`;
     this.#clientTools ??= new ClientTools(this.#context.request["tools"]);
-    const tool = this.#clientTools.calledAs(name) ?? { name, namespace: null, custom };
-    const item = callItem(this.#newItemId(tool.custom ? "ctc" : "fc"), callId, tool);
+    const tool = this.#clientTools.calledAs(name) ?? { name, namespace: null, isCustom };
+    const item = callItem(this.#newItemId(tool.isCustom ? "ctc" : "fc"), callId, tool);
     this.#openItem(item);
-    this.#heldArguments = tool.custom && !custom ? "" : null;
+    this.#heldArguments = tool.isCustom && !isCustom ? "" : null;
   }
 
   #addCallText(item: CallItem, text: string): void {

@@ -88,7 +88,7 @@ export function reasoningItem(id: string): ReasoningItem {
 export function callItem(
   id: string,
   callId: string,
-  { name, namespace, custom }: ClientTool,
+  { name, namespace, isCustom }: ClientTool,
 ): CallItem {
   const base = {
     id,
@@ -97,7 +97,7 @@ export function callItem(
     name,
     ...(namespace === null ? {} : { namespace }),
   };
-  return custom
+  return isCustom
     ? { ...base, type: "custom_tool_call", input: "" }
     : { ...base, type: "function_call", arguments: "" };
 }

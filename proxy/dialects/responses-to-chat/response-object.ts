@@ -30,13 +30,13 @@ export function readEnding(finish: unknown, choice: JsonObject): Ending {
 /** The error of a response has one of two codes. */
 export function responseError(error: unknown): JsonObject {
   const { code, type, message } = isObject(error) ? error : {};
-  const limited =
+  const isLimited =
     code === 429 ||
     code === "429" ||
     code === "rate_limit_exceeded" ||
     (typeof type === "string" && type.includes("rate_limit"));
   return {
-    code: limited ? "rate_limit_exceeded" : "server_error",
+    code: isLimited ? "rate_limit_exceeded" : "server_error",
     message:
       typeof message === "string" && message !== ""
         ? message

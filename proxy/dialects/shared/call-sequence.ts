@@ -71,7 +71,7 @@ export class CallSequence {
     if ((piece.clientId?.length ?? 0) > (call.clientId?.length ?? 0))
       call.clientId = piece.clientId;
     call.name ??= piece.name;
-    call.custom ||= piece.custom;
+    call.isCustom ||= piece.isCustom;
     call.text += piece.text;
     entry.json.push(piece.text);
     this.#heldChars += piece.text.length;
@@ -102,9 +102,9 @@ export class CallSequence {
         this.#sink.begin(callForClient(call, entry));
       }
       const isFollowed = this.#position + 1 < this.#entries.length;
-      const isOver = isEnd || (isFollowed && (call.custom || entry.json.isWhole));
+      const isOver = isEnd || (isFollowed && (call.isCustom || entry.json.isWhole));
       // Quoted arguments can be decoded only as a whole.
-      const passes = entry.passes || call.custom || !isQuoted(call.text);
+      const passes = entry.passes || call.isCustom || !isQuoted(call.text);
       if (call.text !== "" && (passes || isOver)) {
         this.#heldChars -= call.text.length;
         this.#sink.text(passes ? call.text : plainArguments(call.text));
@@ -134,8 +134,8 @@ export class CallSequence {
     return isOther || isNext ? null : existing;
   }
 
-  #newEntry({ index, id, clientId, name, custom }: CallPiece): Entry {
-    const call: Call = { kind: "call", index, id, clientId, name, custom, text: "" };
+  #newEntry({ index, id, clientId, name, isCustom }: CallPiece): Entry {
+    const call: Call = { kind: "call", index, id, clientId, name, isCustom, text: "" };
     const entry: Entry = {
       call,
       state: "held",

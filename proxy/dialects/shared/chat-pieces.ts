@@ -27,7 +27,7 @@ export interface CallPiece {
   /** The id for the client, including a signature that the provider requires back. */
   readonly clientId: string | null;
   readonly name: string | null;
-  readonly custom: boolean;
+  readonly isCustom: boolean;
   /** A piece of the arguments, or of a custom tool's input. */
   readonly text: string;
 }
@@ -150,7 +150,7 @@ export function chatPieces(
     throw new UntranslatableAnswer("the answer's tool_calls are not an array");
   for (let i = 0; i < calls.length; i++) {
     const call = callPiece(calls[i], isComplete ? i : null);
-    const isWhole = isComplete && !call.custom;
+    const isWhole = isComplete && !call.isCustom;
     const piece = isWhole ? { ...call, text: plainArguments(call.text) } : call;
     // Some providers end a call with an empty piece, even after other content.
     if (isComplete || piece.id !== null || piece.name !== null || piece.text !== "")
@@ -264,20 +264,20 @@ function thinkingOf(thinking: unknown): string {
 
 function callPiece(call: unknown, position: number | null): CallPiece {
   if (!isObject(call)) throw new UntranslatableAnswer("a tool call is not an object");
-  const custom = isObject(call["custom"]);
-  const inner = custom ? call["custom"] : call["function"];
+  const isCustom = isObject(call["custom"]);
+  const inner = isCustom ? call["custom"] : call["function"];
   if (!isAbsent(inner) && !isObject(inner))
     throw new UntranslatableAnswer("a tool call's function is not an object");
   const fields: JsonObject = isObject(inner) ? inner : {};
   const id = optionalText(call["id"], "id of a tool call");
-  const input = fields[custom ? "input" : "arguments"];
+  const input = fields[isCustom ? "input" : "arguments"];
   return {
     kind: "call",
     index: position ?? (isCount(call["index"]) ? call["index"] : null),
     id: id || null,
     clientId: signedId(id, call) || null,
     name: optionalText(fields["name"], "name of a tool call") || null,
-    custom,
+    isCustom,
     // Some providers send the arguments as an object instead of as JSON in a string.
     text: isObject(input) ? jsonOf(input) : optionalText(input, "arguments of a tool call"),
   };

@@ -20,11 +20,11 @@ const none: readonly ClientEvent[] = [];
 
 export abstract class GuardedTranslator implements EventTranslator {
   #out: ClientEvent[] = [];
-  #ended = false;
-  #failed = false;
+  #hasEnded = false;
+  #hasFailed = false;
 
-  get failed(): boolean {
-    return this.#failed;
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** By default a translator keeps only a few numbers and names. */
@@ -75,7 +75,7 @@ export abstract class GuardedTranslator implements EventTranslator {
    */
   protected close(last: ClientEvent | null): void {
     if (last !== null) this.#out.push(last);
-    this.#ended = true;
+    this.#hasEnded = true;
   }
 
   /** Ends the client's stream with the upstream's own error. */
@@ -88,18 +88,18 @@ export abstract class GuardedTranslator implements EventTranslator {
    * its stream.
    */
   #collect(act: () => void, byEvent: boolean): readonly ClientEvent[] {
-    if (this.#ended) return none;
+    if (this.#hasEnded) return none;
     this.#out = [];
     try {
       act();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      this.#failed = byEvent && !(error instanceof FailedAnswer);
+      this.#hasFailed = byEvent && !(error instanceof FailedAnswer);
       this.close(
         this.errorEvent({
           type: "provider_error",
           message: error.message,
-          code: this.#failed ? "answer_untranslatable" : null,
+          code: this.#hasFailed ? "answer_untranslatable" : null,
         }),
       );
     }

@@ -72,7 +72,7 @@ export interface EventTranslator {
    * Whether an event couldn't be translated, so that the client's stream has ended with an error.
    * False if the upstream's stream ended too early.
    */
-  readonly failed: boolean;
+  readonly hasFailed: boolean;
   /** The approximate memory of the stream's state, in bytes. */
   readonly heldBytes: number;
   /** The characters of calls that have arrived but haven't been sent to the client. */

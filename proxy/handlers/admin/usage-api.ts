@@ -28,7 +28,7 @@ export async function replyUsage({
   const question = {
     user_path: caller.userPath,
     key_id: caller.keyId,
-    ...(gateway.limiter.notices.sessionBudgets ? { session: sessionOf(exchange, null) } : {}),
+    ...(gateway.limiter.notices.hasSessionBudgets ? { session: sessionOf(exchange, null) } : {}),
     start_date: window.startDate,
     end_date: window.endDate,
     ...(by.value === null ? {} : { by: by.value }),

@@ -67,8 +67,8 @@ export async function failOver(
     if (outcome.kind !== "admitted")
       return { ...best, note: `no other target: ${whyNotAdmitted(outcome)}` };
     record.target = admission.target;
-    const { answered, status } = last.failed;
-    gateway.metrics.counts.failedOver(target, answered ? String(status) : "no_answer");
+    const { isAnswered, status } = last.failed;
+    gateway.metrics.counts.failedOver(target, isAnswered ? String(status) : "no_answer");
     last = await send(admission.target!, limitHeaders(context, outcome), untried.length > 1);
     if (last.failed === null) return last;
   }

@@ -53,7 +53,7 @@ export function sendToTarget(context: RequestContext, sending: Sending): Promise
   const { target, call } = sending;
   return withRetries(context, {
     target,
-    isRepeatable: call.repeatable,
+    isRepeatable: call.isRepeatable,
     operation: call.operation,
     stream: call.stream,
     send: (trace, refused) => send(context, sending, refused, trace),

@@ -98,7 +98,8 @@ export async function withRetries(
     const elapsedMs = endedMonoMs - firstMonoMs;
     const attempts = { retried, elapsedMs, random: gateway.random() };
     const { failed } = forwarded;
-    const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();
+    const hasOtherKey =
+      (failed.refusesCredentials || failed.status === 429) && upstream.hasReadyKey?.();
     if (hasOtherKey !== true && waitsForDaemon(failed, config)) return forwarded;
     const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
     if (waitMs === null) return forwarded;
@@ -141,7 +142,7 @@ function waitsForDaemon(
 }
 
 /** A retry with another key, to which the Retry-After doesn't apply. */
-const withOtherKey = { worthRetrying: true, retryAfterMs: null };
+const withOtherKey = { isWorthRetrying: true, retryAfterMs: null };
 
 /** Waits. Returns false as soon as the client disconnects. */
 function staysDuring(

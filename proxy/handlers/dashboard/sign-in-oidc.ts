@@ -39,8 +39,8 @@ export async function startSignIn(context: SignInContext): Promise<void> {
     return null;
   });
   if (url === null) return leave(context, "unavailable", []);
-  const secure = redirectUrl.protocol === "https:";
-  const cookie = setCookie(signInCookie, secret, secure, secondsToSignIn);
+  const isSecure = redirectUrl.protocol === "https:";
+  const cookie = setCookie(signInCookie, secret, isSecure, secondsToSignIn);
   record.end(303, "answered");
   redirect(exchange, url, [cookie]);
 }
@@ -48,10 +48,10 @@ export async function startSignIn(context: SignInContext): Promise<void> {
 export async function finishSignIn(context: SignInContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const redirectUrl = redirectUrlOf(context);
-  const secure = redirectUrl.protocol === "https:";
+  const isSecure = redirectUrl.protocol === "https:";
   // A sign-in can be finished only once.
-  const ended = setCookie(signInCookie, "", secure, 0);
-  const secret = tokenIn(exchange.header("cookie"), signInCookie, secure);
+  const ended = setCookie(signInCookie, "", isSecure, 0);
+  const secret = tokenIn(exchange.header("cookie"), signInCookie, isSecure);
   const signedIn = await signIn(context, secret, redirectUrl);
   if ("refused" in signedIn) {
     if (signedIn.reason !== null) await reportRefusal(context, signedIn.reason);
@@ -60,8 +60,8 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
   await closeFormer(context);
   record.note = `signed in: ${signedIn.name}`;
   record.end(303, "answered");
-  const isTls = secure || isOverTls(exchange, gateway.sessionKeeping.trustedProxies);
-  redirect(exchange, "../", [ended, sessionCookie({ token: signedIn.token, secure: isTls })]);
+  const isTls = isSecure || isOverTls(exchange, gateway.sessionKeeping.trustedProxies);
+  redirect(exchange, "../", [ended, sessionCookie({ token: signedIn.token, isSecure: isTls })]);
 }
 
 type Refusal = keyof typeof signInTexts.refused;

@@ -123,10 +123,10 @@ async function signIn(context: SessionContext): Promise<void> {
   record.note = `signed in: ${whose(opened.session)}`;
   record.end(204, "answered");
   // The Origin shows TLS, also behind an untrusted proxy.
-  const secure =
+  const isSecure =
     isOverTls(exchange, trustedProxies) ||
     exchange.header("origin")?.startsWith("https://") === true;
-  replyCookie(context, sessionCookie({ token, secure }));
+  replyCookie(context, sessionCookie({ token, isSecure }));
 }
 
 /** Closes the browser's previous session; if that fails, the session expires. */
@@ -148,7 +148,7 @@ async function signOut(context: SessionContext): Promise<void> {
   }
   record.note = "signed out";
   record.end(204, "answered");
-  replyCookie(context, endedCookie(cookie?.secure ?? isOverTlsNow(context)));
+  replyCookie(context, endedCookie(cookie?.isSecure ?? isOverTlsNow(context)));
 }
 
 async function describeSession(context: SessionContext): Promise<void> {
@@ -163,16 +163,16 @@ async function describeSession(context: SessionContext): Promise<void> {
   if (!answer.ok) return refuse(context, answer.failure, ["retry-after", "1"]);
   record.end(200, "answered");
   const signedIn: SignedIn = open ? openGateway(gateway.credentials) : signedInBy(answer.session);
-  const tls = cookie?.secure === true || isOverTlsNow(context);
+  const isTls = cookie?.isSecure === true || isOverTlsNow(context);
   const serverTime = formatMillis(gateway.nowMs());
   const oidc = gateway.config.oidc !== null;
-  const status: SessionStatus = { ...signedIn, server_time: serverTime, version, tls, oidc };
+  const status: SessionStatus = { ...signedIn, server_time: serverTime, version, tls: isTls, oidc };
   replyJson(exchange, 200, status, headersOfAll);
 }
 
 /** Beyond loopback an open gateway doesn't serve /admin. */
-function openGateway({ adminOpen }: { readonly adminOpen: boolean }): SignedIn {
-  return adminOpen
+function openGateway({ isAdminOpen }: { readonly isAdminOpen: boolean }): SignedIn {
+  return isAdminOpen
     ? { kind: "open", may: requestsOf(everything) }
     : { kind: "self", user_path: "/" };
 }

@@ -65,7 +65,7 @@ export async function providerObjectRequest(
       userPath: hasId && caller.isOperator ? null : caller.userPath,
     });
     gateway.targetHealth.note(accountOf(provider), startedMonoMs, next);
-    const isFound = next.status < 300 || exchange.begun || exchange.gone;
+    const isFound = next.status < 300 || exchange.hasBegun || exchange.gone;
     // A failing provider may have the object, so the answer is 404 only if all say so.
     if (result === null || isFound || result.status === 404) {
       result = next;

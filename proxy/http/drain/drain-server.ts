@@ -34,7 +34,7 @@ export class ServerDrain {
   #runningUntilMonoMs = Number.POSITIVE_INFINITY;
   #ended: Promise<void> | null = null;
   /** Whether `end` was called; read with every request. */
-  begun = false;
+  hasBegun = false;
 
   constructor(server: Server, ports: DrainPorts) {
     this.#server = server;
@@ -43,7 +43,7 @@ export class ServerDrain {
 
   /** Resolves when no connection is open. A second call can only shorten the times. */
   end({ idleMs, runningMs }: DrainTimes): Promise<void> {
-    this.begun = true;
+    this.hasBegun = true;
     const nowMonoMs = performance.now();
     this.#idleUntilMonoMs = Math.min(this.#idleUntilMonoMs, nowMonoMs + idleMs);
     this.#runningUntilMonoMs = Math.min(this.#runningUntilMonoMs, nowMonoMs + runningMs);

@@ -85,12 +85,12 @@ export class DelegatedExchange implements Exchange {
   get gone(): boolean {
     return this.#exchange.gone;
   }
-  get cutByStop(): boolean {
-    return this.#exchange.cutByStop;
+  get isCutByStop(): boolean {
+    return this.#exchange.isCutByStop;
   }
 
-  get begun(): boolean {
-    return this.#exchange.begun;
+  get hasBegun(): boolean {
+    return this.#exchange.hasBegun;
   }
 
   header(name: string): string | undefined {

@@ -68,9 +68,9 @@ class KeptAliveExchange extends DelegatedExchange {
   #writtenMonoMs = 0;
   #cancel: (() => void) | null = null;
   /** Whether the head went out with a keep-alive. */
-  #headSent = false;
+  #isHeadSent = false;
   /** Whether a handler has begun the answer. */
-  #answerBegun = false;
+  #hasAnswerBegun = false;
   /** The last bytes written, which show whether an event has ended. */
   #last: Buffer = nothing;
   /** Callbacks that wait for the client to read; null if the client keeps up. */
@@ -107,8 +107,8 @@ class KeptAliveExchange extends DelegatedExchange {
   /** Sends a keep-alive, and before the first one the head with the status 200. */
   #sendKeepAlive(event: () => Buffer, headers: readonly string[]): void {
     try {
-      if (!this.#inner.begun) {
-        this.#headSent = true;
+      if (!this.#inner.hasBegun) {
+        this.#isHeadSent = true;
         this.#inner.begin(200, headers);
       }
       this.#send(event());
@@ -152,17 +152,17 @@ class KeptAliveExchange extends DelegatedExchange {
     return false;
   }
 
-  override get begun(): boolean {
-    return this.#headSent ? this.#answerBegun : this.#inner.begun;
+  override get hasBegun(): boolean {
+    return this.#isHeadSent ? this.#hasAnswerBegun : this.#inner.hasBegun;
   }
 
   override begin(status: number, headers: readonly string[]): void {
     const isStream =
       headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream") &&
       headerOf(headers, "content-encoding") === "";
-    this.#answerBegun = true;
+    this.#hasAnswerBegun = true;
     if (!isStream) this.#stop();
-    if (!this.#headSent) return this.#inner.begin(status, headers);
+    if (!this.#isHeadSent) return this.#inner.begin(status, headers);
     // The client reads a stream, in which these bytes would be invalid.
     if (!isStream) this.cut();
   }
@@ -184,9 +184,9 @@ class KeptAliveExchange extends DelegatedExchange {
     encoding: "latin1" | "utf8",
   ): void {
     this.#stop();
-    if (!this.#headSent) return this.#inner.reply(status, headers, body, encoding);
+    if (!this.#isHeadSent) return this.#inner.reply(status, headers, body, encoding);
     if (this.#inner.gone) return;
-    this.#answerBegun = true;
+    this.#hasAnswerBegun = true;
     const text = Buffer.from(body, encoding).toString("utf8");
     this.#inner.write(errorEvents(this.#ports.dialect, status, text));
     this.#inner.end();

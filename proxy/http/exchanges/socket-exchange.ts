@@ -55,7 +55,7 @@ export class SocketExchange implements Exchange {
   readonly rawHeaders: readonly string[];
   readonly #request: SocketRequest;
   #onGone: (() => void) | null = null;
-  #begun = false;
+  #hasBegun = false;
   #isStream = false;
   #done = false;
   /** The head of an answer that isn't a stream, and its body so far. */
@@ -128,8 +128,8 @@ export class SocketExchange implements Exchange {
     return !this.#done && this.#request.isGone();
   }
 
-  get cutByStop(): boolean {
-    return this.#request.handshake.cutByStop;
+  get isCutByStop(): boolean {
+    return this.#request.handshake.isCutByStop;
   }
 
   onGone(run: () => void): void {
@@ -148,12 +148,12 @@ export class SocketExchange implements Exchange {
   /** The client gets no headers of an answer. */
   addHeaders(): void {}
 
-  get begun(): boolean {
-    return this.#begun;
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   begin(status: number, headers: readonly string[]): void {
-    this.#begun = true;
+    this.#hasBegun = true;
     [this.#status, this.#headers] = [status, headers];
     this.#isStream =
       status < 300 &&
@@ -190,7 +190,7 @@ export class SocketExchange implements Exchange {
     encoding: "latin1" | "utf8",
   ): void {
     if (this.#done) return;
-    this.#begun = true;
+    this.#hasBegun = true;
     const text = encoding === "utf8" ? body : Buffer.from(body, "latin1").toString();
     this.#request.answer.onWhole(status, headers, text);
     this.#finish();

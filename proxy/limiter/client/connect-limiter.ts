@@ -39,7 +39,7 @@ interface ConnectedLimiter {
 export function connectLimiter(
   config: Config["limiter"],
   log: Log,
-  onLinkChange: (linked: boolean) => void = () => {},
+  onLinkChange: (isLinked: boolean) => void = () => {},
   name = "proxy",
 ): ConnectedLimiter {
   let linkedOrLate: () => void = () => {};
@@ -57,10 +57,10 @@ export function connectLimiter(
       monoMs: () => performance.now(),
       schedule,
       afterTurn: (run) => void setImmediate(run),
-      onLinkChange(linked) {
-        if (!linkLog.onLinkChange(linked)) return;
+      onLinkChange(isLinked) {
+        if (!linkLog.onLinkChange(isLinked)) return;
         linkedOrLate();
-        onLinkChange(linked);
+        onLinkChange(isLinked);
       },
     },
     config,
@@ -70,7 +70,7 @@ export function connectLimiter(
     dial({
       path: config.socket,
       adminPath: config.adminSocket,
-      retry: true,
+      mayRetry: true,
       onConnect(peer) {
         reader = createFrameReader(frameBytesMaxFromDaemon);
         orThrowBroken(() =>
@@ -83,12 +83,12 @@ export function connectLimiter(
       },
       onBytes(peer, bytes) {
         const nowMonoMs = performance.now();
-        const valid = reader.feed(bytes, (frame) => {
+        const isValid = reader.feed(bytes, (frame) => {
           const message = parseFromDaemon(frame);
           if (message === null) linkLog.onUnreadable();
           receive(client, message, nowMonoMs);
         });
-        if (!valid) peer.close();
+        if (!isValid) peer.close();
       },
       onClose: () => orThrowBroken(() => client.onDisconnect()),
       onError: (error) => linkLog.onUnreachable(error.code ?? error.message),
@@ -133,7 +133,7 @@ function orThrowBroken(step: () => void): void {
 /** The log of the link to the daemon. */
 interface LinkLog {
   /** Returns false for a link that is closed on purpose. */
-  onLinkChange(linked: boolean): boolean;
+  onLinkChange(isLinked: boolean): boolean;
   /** `wasLinked`: the daemon had welcomed this proxy before it became silent. */
   onSilent(wasLinked: boolean): void;
   onAnswering(silentMs: number): void;
@@ -156,19 +156,19 @@ export function createLinkLog(
   throttled: (report: (count: number) => void) => () => void,
 ): LinkLog {
   const context = { socket, failure_mode: failureMode };
-  let closing = false;
+  let isClosing = false;
   let lastError = "";
   /** Attempts run ten times a second: a reason is logged only if it differs from the last. */
   const logOnce = (reason: string, message: string): void => {
-    if (reason === lastError || closing) return;
+    if (reason === lastError || isClosing) return;
     lastError = reason;
     log.warn({ socket, reason }, message);
   };
   return {
-    onLinkChange(linked) {
-      if (closing) return false;
+    onLinkChange(isLinked) {
+      if (isClosing) return false;
       lastError = "";
-      if (linked) log.info({ socket }, "connected to the limiter daemon");
+      if (isLinked) log.info({ socket }, "connected to the limiter daemon");
       else log.warn(context, "lost the limiter daemon");
       return true;
     },
@@ -203,7 +203,7 @@ export function createLinkLog(
       logOnce(reason, "the limiter daemon can't be reached");
     },
     close() {
-      closing = true;
+      isClosing = true;
     },
   };
 }

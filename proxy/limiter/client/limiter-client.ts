@@ -86,7 +86,7 @@ export class LimiterClient {
   /** Runs a callback once the messages of this turn of the event loop have been sent. */
   readonly #afterSending: (run: () => void) => void;
   readonly #expiryIntervalMs: number;
-  #expiryScheduled = false;
+  #isExpiryScheduled = false;
 
   constructor(ports: LimiterClientPorts, options: LimiterClientOptions) {
     const { deadlineMs, failureMode, settleWindow, wireVersions } = options;
@@ -226,9 +226,9 @@ export class LimiterClient {
 
   /** Ends an admission, exactly once; `then` runs once the settle has been sent. */
   settle(admission: Admission, spent: SpentUsage, then: () => void): void {
-    assertLimiter(!admission.settled, "one settle per admission");
+    assertLimiter(!admission.isSettled, "one settle per admission");
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
-    admission.settled = true;
+    admission.isSettled = true;
     if (admission.lease !== 0) this.#admissions.take(admission.lease);
     if (admission.metering !== undefined) this.#draws.forget(admission.lease);
     if (this.#unreported.admissions.size > 0) this.#unreported.delete(admission);
@@ -373,13 +373,13 @@ export class LimiterClient {
   /** One timer checks all deadlines, ten times per deadline length, while anything waits. */
   #scheduleExpiry(): void {
     if (
-      this.#expiryScheduled ||
+      this.#isExpiryScheduled ||
       this.#pending.size + this.#draws.waiting.size + this.#calls.size === 0
     )
       return;
-    this.#expiryScheduled = true;
+    this.#isExpiryScheduled = true;
     this.#ports.schedule(this.#expiryIntervalMs, () => {
-      this.#expiryScheduled = false;
+      this.#isExpiryScheduled = false;
       const nowMonoMs = this.#ports.monoMs();
       this.#pending.expire(nowMonoMs);
       if (this.#draws.waiting.size > 0) this.#draws.expire(nowMonoMs);

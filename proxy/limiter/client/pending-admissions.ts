@@ -54,7 +54,7 @@ interface PendingAdmission {
   isQueued: boolean;
   readonly resolve: (outcome: AdmissionOutcome) => void;
   /** Whether it was sent on this connection, so that its answer may still arrive. */
-  sent: boolean;
+  isSent: boolean;
 }
 
 interface PendingAdmissionsContext {
@@ -90,13 +90,13 @@ export class PendingAdmissions {
   ask(request: AdmissionRequest): Promise<AdmissionOutcome> {
     const { connection, notices } = this.#context;
     const { caller, rerouted, startedMonoMs } = request;
-    const unlimited = connection.linked && !notices.limited && this.#mayPassUnchecked(caller);
+    const isUnlimited = connection.linked && !notices.hasLimits && this.#mayPassUnchecked(caller);
     // An admission without a number had no question, or its verdict is late: the daemon has no
     // lease to reroute.
-    if (unlimited || (rerouted !== null && isUnnumbered(rerouted.lsn)))
+    if (isUnlimited || (rerouted !== null && isUnnumbered(rerouted.lsn)))
       return Promise.resolve({
         kind: "admitted",
-        admission: failOpenAdmission(request, unlimited ? unlimitedLsn : 0),
+        admission: failOpenAdmission(request, isUnlimited ? unlimitedLsn : 0),
         headers: null,
       });
     const deadlineMonoMs = connection.deadlineMonoMs(startedMonoMs);
@@ -107,10 +107,10 @@ export class PendingAdmissions {
     )
       return Promise.resolve(this.#withoutVerdict(request));
     const id = connection.nextId();
-    const sent = connection.linked;
+    const isSent = connection.linked;
     return new Promise((resolve) => {
-      this.#waiting.set(id, { request, deadlineMonoMs, isQueued: false, resolve, sent });
-      if (sent) connection.send(this.#message(id, request));
+      this.#waiting.set(id, { request, deadlineMonoMs, isQueued: false, resolve, isSent });
+      if (isSent) connection.send(this.#message(id, request));
     });
   }
 
@@ -120,7 +120,7 @@ export class PendingAdmissions {
     for (const [id, pending] of this.#waiting.entries()) {
       // The question may have expired since.
       if (this.#waiting.get(id) !== pending) continue;
-      pending.sent = true;
+      pending.isSent = true;
       if (pending.isQueued)
         pending.deadlineMonoMs = connection.deadlineMonoMs(this.#context.monoMs());
       yield this.#message(id, pending.request);
@@ -131,7 +131,7 @@ export class PendingAdmissions {
   onDisconnect(): void {
     const patience = this.#context.connection.deadlineMonoMs(this.#context.monoMs());
     for (const pending of this.#waiting.values()) {
-      pending.sent = false;
+      pending.isSent = false;
       if (pending.isQueued) pending.deadlineMonoMs = Math.min(pending.deadlineMonoMs, patience);
     }
     this.#late.onDisconnect();
@@ -153,7 +153,7 @@ export class PendingAdmissions {
   /** Undefined for a request that hasn't waited for room. */
   #waited({ request, isQueued }: PendingAdmission): QueueWait | undefined {
     if (!isQueued) return undefined;
-    return { ms: this.#waitedMs(request), preferred: request.wait?.askedMs != null };
+    return { ms: this.#waitedMs(request), isPreferred: request.wait?.askedMs != null };
   }
 
   /** The request waits for room: its verdict comes later than that of another one. */
@@ -174,7 +174,7 @@ export class PendingAdmissions {
   #leave(id: number, pending: PendingAdmission): void {
     if (this.#waiting.get(id) !== pending) return;
     this.#waiting.take(id);
-    if (pending.sent) {
+    if (pending.isSent) {
       this.#late.expect(id, pending.request);
       this.#context.connection.send({ kind: "cancel", id });
     }
@@ -233,10 +233,10 @@ export class PendingAdmissions {
   /** Resolves questions past their deadline by the failure mode. */
   expire(nowMonoMs: number): void {
     const { connection } = this.#context;
-    for (const [id, { request, deadlineMonoMs, resolve, sent }] of this.#waiting.entries()) {
+    for (const [id, { request, deadlineMonoMs, resolve, isSent }] of this.#waiting.entries()) {
       if (deadlineMonoMs > nowMonoMs) continue;
       this.#waiting.take(id);
-      if (sent) {
+      if (isSent) {
         connection.timedOut(request.startedMonoMs);
         this.#late.expect(id, request);
       }
@@ -333,7 +333,7 @@ export function grantedAdmission(
     submission,
     pricedOnly,
     startedMonoMs,
-    settled: false,
+    isSettled: false,
     uses,
     session,
     exhausted,
@@ -388,7 +388,7 @@ export function failOpenAdmission(
     submission,
     pricedOnly: false,
     startedMonoMs,
-    settled: false,
+    isSettled: false,
     uses,
     session,
     exhausted: undefined,

@@ -18,7 +18,7 @@ interface PendingDraw {
   readonly deadlineMonoMs: number;
   readonly then: () => void;
   /** Whether it was sent on this connection. */
-  sent: boolean;
+  isSent: boolean;
 }
 
 interface PendingDrawsContext {
@@ -50,9 +50,9 @@ export class PendingDraws {
       this.#withoutAnswer(metering, wanted);
       return then();
     }
-    const sent = connection.linked;
-    this.waiting.set(lease, { wanted, askedMonoMs, deadlineMonoMs, then, sent });
-    if (sent) connection.send(drawMessage(lease, metering, wanted));
+    const isSent = connection.linked;
+    this.waiting.set(lease, { wanted, askedMonoMs, deadlineMonoMs, then, isSent });
+    if (isSent) connection.send(drawMessage(lease, metering, wanted));
   }
 
   /** Removes the question of an ended request. */
@@ -77,22 +77,22 @@ export class PendingDraws {
     for (const [lease, pending] of this.waiting.entries()) {
       const metering = this.#context.held.get(lease)?.metering;
       if (this.waiting.get(lease) !== pending || metering === undefined) continue;
-      pending.sent = true;
+      pending.isSent = true;
       yield drawMessage(lease, metering, pending.wanted);
     }
   }
 
   connectionLost(): void {
-    for (const pending of this.waiting.values()) pending.sent = false;
+    for (const pending of this.waiting.values()) pending.isSent = false;
   }
 
   expire(nowMonoMs: number): void {
-    for (const [lease, { wanted, askedMonoMs, deadlineMonoMs, then, sent }] of [
+    for (const [lease, { wanted, askedMonoMs, deadlineMonoMs, then, isSent }] of [
       ...this.waiting.entries(),
     ]) {
       if (deadlineMonoMs > nowMonoMs) continue;
       this.waiting.take(lease);
-      if (sent) this.#context.connection.timedOut(askedMonoMs);
+      if (isSent) this.#context.connection.timedOut(askedMonoMs);
       const metering = this.#context.held.get(lease)?.metering;
       if (metering === undefined) continue;
       this.#withoutAnswer(metering, wanted);

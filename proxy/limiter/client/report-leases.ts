@@ -28,10 +28,10 @@ export function* helloMessages(
     const end = start + fittingLeases(admissions, start);
     const leases = admissions.slice(start, end).map(leaseOf);
     start = end;
-    const more = start < admissions.length;
+    const hasMore = start < admissions.length;
     const { wireVersion } = connection;
     const id = connection.nextId();
-    yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more };
+    yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more: hasMore };
   } while (start < admissions.length);
 }
 

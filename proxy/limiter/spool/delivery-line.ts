@@ -17,7 +17,7 @@ export class SocketLine implements DeliveryLine {
   #peer: Peer | null = null;
   #unsent: ToDaemon[] = [];
   #arrived: FromDaemon[] = [];
-  #ended = false;
+  #hasEnded = false;
   #take: ((message: FromDaemon | null) => void) | null = null;
   readonly #silence: NodeJS.Timeout;
 
@@ -30,7 +30,7 @@ export class SocketLine implements DeliveryLine {
     this.#link = dial({
       path,
       adminPath,
-      retry: false,
+      mayRetry: false,
       onConnect: (peer) => {
         this.#peer = peer;
         for (const message of this.#unsent.splice(0)) this.send(message);
@@ -52,7 +52,7 @@ export class SocketLine implements DeliveryLine {
   next(): Promise<FromDaemon | null> {
     const arrived = this.#arrived.shift();
     if (arrived !== undefined) return Promise.resolve(arrived);
-    if (this.#ended) return Promise.resolve(null);
+    if (this.#hasEnded) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#take = resolve;
     });
@@ -73,7 +73,7 @@ export class SocketLine implements DeliveryLine {
   }
 
   #end(): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     clearTimeout(this.#silence);
     this.#take?.(null);
   }

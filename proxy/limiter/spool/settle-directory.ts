@@ -73,8 +73,8 @@ export class SettleDirectory {
       const status = await lstat(join(this.path, name)).catch(() => null);
       if (parsed === null || status === null) continue;
       const { proxyId, takenBy } = parsed;
-      const untouched = nowMs - status.mtimeMs > takenMs;
-      if (isUnfinished(name) ? !untouched : !isFree(parsed, status.mtimeMs, nowMs)) continue;
+      const isUntouched = nowMs - status.mtimeMs > takenMs;
+      if (isUnfinished(name) ? !isUntouched : !isFree(parsed, status.mtimeMs, nowMs)) continue;
       const isTrusted =
         status.isFile() && status.uid === ownUid && (status.mode & writableByOthers) === 0;
       files.push({

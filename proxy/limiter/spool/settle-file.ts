@@ -50,33 +50,33 @@ export class SettleFileReader {
   /** How many settles have been read. */
   count = 0;
   #lastSeq = 0;
-  #ended = false;
-  #sound = true;
+  #hasEnded = false;
+  #isSound = true;
   readonly #frames = createFrameReader(frameBytesMaxToDaemon + sealBytes);
 
   /** Whether the file was read to its end and is intact. */
   get complete(): boolean {
-    return this.#ended && this.#sound;
+    return this.#hasEnded && this.#isSound;
   }
 
   /** Passes on every settle that is now complete. False if the file is damaged. */
   feed(piece: Buffer, onSettle: (settle: Settle) => void): boolean {
-    const framed = this.#frames.feed(piece, (frame) => {
-      this.#sound &&= this.#take(unsealFrame(frame), onSettle);
+    const isFramed = this.#frames.feed(piece, (frame) => {
+      this.#isSound &&= this.#take(unsealFrame(frame), onSettle);
     });
-    this.#sound &&= framed;
-    return this.#sound;
+    this.#isSound &&= isFramed;
+    return this.#isSound;
   }
 
   #take(value: unknown, onSettle: (settle: Settle) => void): boolean {
-    if (!Array.isArray(value) || this.#ended) return false;
+    if (!Array.isArray(value) || this.#hasEnded) return false;
     if (this.head === null) {
       this.head = headOf(value);
       return this.head !== null;
     }
     if (value[0] === "end") {
-      this.#ended = value[1] === this.count;
-      return this.#ended;
+      this.#hasEnded = value[1] === this.count;
+      return this.#hasEnded;
     }
     const message = parseToDaemon(value);
     if (message?.kind !== "settle" || message.seq <= this.#lastSeq) return false;

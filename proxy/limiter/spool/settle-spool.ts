@@ -30,7 +30,7 @@ export class SettleSpool {
   readonly #config: Config["limiter"];
   readonly #log: Log;
   readonly #directory: SettleDirectory;
-  #linked = false;
+  #isLinked = false;
   #polling: Promise<void> | null = null;
   #line: SocketLine | null = null;
   readonly #timer: NodeJS.Timeout;
@@ -45,9 +45,9 @@ export class SettleSpool {
   }
 
   /** Called when the daemon becomes reachable or unreachable. */
-  linkChanged(linked: boolean): void {
-    this.#linked = linked && !this.#closed;
-    if (this.#linked) this.#poll();
+  linkChanged(isLinked: boolean): void {
+    this.#isLinked = isLinked && !this.#closed;
+    if (this.#isLinked) this.#poll();
     else this.#line?.close();
   }
 
@@ -88,7 +88,7 @@ export class SettleSpool {
   }
 
   #poll(): void {
-    if (this.#polling !== null || !this.#linked) return;
+    if (this.#polling !== null || !this.#isLinked) return;
     this.#polling = this.#deliverAll()
       .catch((error: unknown) =>
         this.#warnOnce(messageOf(error), "settles of stopped proxies can't be kept or delivered"),
@@ -101,7 +101,7 @@ export class SettleSpool {
   async #deliverAll(): Promise<void> {
     await this.#directory.prepare();
     for (const file of await this.#directory.find(Date.now())) {
-      if (!this.#linked) return;
+      if (!this.#isLinked) return;
       try {
         await this.#deliver(file);
       } catch (error) {
@@ -125,17 +125,17 @@ export class SettleSpool {
         "it is so old that the daemon may have forgotten which of them it has counted",
       );
     // While the file was read, the daemon may have gone or this proxy been stopped.
-    if (!this.#linked) return file.release();
+    if (!this.#isLinked) return file.release();
     const { socket: path, adminSocket: adminPath } = this.#config;
     const line = new SocketLine({ path, adminPath });
     this.#line = line;
-    const delivered = await deliverSettles({ head, settles: settlesOf(file) }, line, {
+    const isDelivered = await deliverSettles({ head, settles: settlesOf(file) }, line, {
       nowMs: Date.now,
       mayContinue: () => file.touch(),
     }).finally(() => line.close());
-    await (delivered ? file.remove() : file.release());
+    await (isDelivered ? file.remove() : file.release());
     const about = { proxy: head.proxyId, settles: count };
-    if (delivered) this.#log.info(about, "delivered the settles that a stopped proxy had left");
+    if (isDelivered) this.#log.info(about, "delivered the settles that a stopped proxy had left");
     else this.#warnOnce(settleFile.name, notDelivered);
   }
 

@@ -92,6 +92,6 @@ export function attemptAttributes(
 
 /** Null if there is no answer, or its status is unknown. */
 function providerStatus({ outcome, status, failed }: EndedCall): number | null {
-  if (failed !== null) return failed.answered ? failed.status : null;
+  if (failed !== null) return failed.isAnswered ? failed.status : null;
   return outcome === "complete" ? status : null;
 }

@@ -41,7 +41,7 @@ export class Tracing {
    */
   begin(
     name: string,
-    parent: (SpanId & { readonly sampled: boolean }) | null,
+    parent: (SpanId & { readonly isSampled: boolean }) | null,
     startedMonoMs: number,
   ): RequestTrace | null {
     const { maker, monoMs, nowMs, random } = this.#ports;
@@ -105,7 +105,7 @@ export class AttemptTrace implements SpanId {
   readonly #attempt: TracedAttempt;
   readonly #provider: TracedProvider;
   readonly #times: { readonly startedMonoMs: number; readonly monoToWallMs: number };
-  #ended = false;
+  #hasEnded = false;
 
   constructor(
     span: OpenSpan,
@@ -143,11 +143,11 @@ export class AttemptTrace implements SpanId {
 
   /** An exception has ended the request before the attempt's end was reported. */
   abandon(endedMonoMs: number): void {
-    if (!this.#ended) this.#end({ "error.type": "internal_error" }, true, endedMonoMs);
+    if (!this.#hasEnded) this.#end({ "error.type": "internal_error" }, true, endedMonoMs);
   }
 
   #end(attributes: SpanAttributes, error: boolean, endedMonoMs: number): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#span.end({ attributes, error, atMs: endedMonoMs + this.#times.monoToWallMs });
   }
 }
@@ -155,7 +155,7 @@ export class AttemptTrace implements SpanId {
 interface ParentSpan {
   readonly traceId: string;
   /** Whether the caller records this trace. */
-  readonly sampled: boolean;
+  readonly isSampled: boolean;
 }
 
 /** Whether to sample; without a caller's trace id, which is still to be generated, at random. */
@@ -164,7 +164,7 @@ export function isSampled(
   parent: ParentSpan | null,
   random: () => number,
 ): boolean {
-  if (parent !== null && sampler.startsWith("parentbased_")) return parent.sampled;
+  if (parent !== null && sampler.startsWith("parentbased_")) return parent.isSampled;
   if (sampler.endsWith("always_on")) return true;
   if (sampler.endsWith("always_off")) return false;
   return (parent === null ? random() : randomPart(parent.traceId)) < sample;

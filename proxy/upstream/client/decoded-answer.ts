@@ -29,8 +29,8 @@ const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<
 
 /** The source of the encoded bytes. */
 export interface EncodedSource {
-  /** `full`: whether the decoder accepts no more bytes for now. */
-  setFull(full: boolean): void;
+  /** `isFull`: whether the decoder accepts no more bytes for now. */
+  setFull(isFull: boolean): void;
   abort(): void;
 }
 
@@ -42,12 +42,12 @@ export class DecodedAnswer implements UpstreamSink {
   readonly #newDecoder: ((first: Buffer) => Decoder) | undefined;
   /** Created with the first bytes, since an answer may have none. */
   #decoder: Decoder | null = null;
-  #paused = false;
+  #isPaused = false;
   /** All encoded bytes have been received. */
-  #received = false;
+  #isReceived = false;
   /** All decoded bytes have been passed on. */
-  #decoded = false;
-  #over = false;
+  #isDecoded = false;
+  #isOver = false;
 
   constructor(sink: UpstreamSink, coding: string, source: EncodedSource) {
     this.#sink = sink;
@@ -59,7 +59,7 @@ export class DecodedAnswer implements UpstreamSink {
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     if (this.#newDecoder !== undefined) return this.#sink.onHead(status, withoutCoding(rawHeaders));
     const quotedCoding = JSON.stringify(this.#coding.slice(0, quotedCharsMax));
-    this.#over = true;
+    this.#isOver = true;
     this.#source.abort();
     if (status < 300) {
       this.#sink.onHead(status, []);
@@ -77,40 +77,40 @@ export class DecodedAnswer implements UpstreamSink {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#over || chunk.length === 0) return;
+    if (this.#isOver || chunk.length === 0) return;
     this.#decoder ??= this.#listenTo(this.#newDecoder!(chunk));
     if (!this.#decoder.write(chunk)) this.#source.setFull(true);
   }
 
   #listenTo(decoder: Decoder): Decoder {
-    decoder.on("data", (chunk: Buffer) => void (this.#over || this.#sink.onData(chunk)));
-    decoder.on("drain", () => void (this.#over || this.#source.setFull(false)));
+    decoder.on("data", (chunk: Buffer) => void (this.#isOver || this.#sink.onData(chunk)));
+    decoder.on("drain", () => void (this.#isOver || this.#source.setFull(false)));
     decoder.on("end", () => {
-      this.#decoded = true;
+      this.#isDecoded = true;
       this.#endIfDone();
     });
     decoder.on("error", (error: Error & { code?: string }) => {
-      if (this.#over) return;
+      if (this.#isOver) return;
       this.#source.abort();
       this.onFailure({
         kind: "broken",
         reason: `its content-encoding ${this.#coding} is broken: ${error.code ?? error.message}`,
       });
     });
-    if (this.#paused) decoder.pause();
+    if (this.#isPaused) decoder.pause();
     return decoder;
   }
 
   onEnd(): void {
-    this.#received = true;
-    if (this.#decoder === null) this.#decoded = true;
+    this.#isReceived = true;
+    if (this.#decoder === null) this.#isDecoded = true;
     else this.#decoder.end();
     this.#endIfDone();
   }
 
   #endIfDone(): void {
-    if (this.#over || !this.#received || !this.#decoded) return;
-    this.#over = true;
+    if (this.#isOver || !this.#isReceived || !this.#isDecoded) return;
+    this.#isOver = true;
     this.#sink.onEnd();
   }
 
@@ -125,18 +125,18 @@ export class DecodedAnswer implements UpstreamSink {
   }
 
   pause(): void {
-    this.#paused = true;
+    this.#isPaused = true;
     this.#decoder?.pause();
   }
 
   resume(): void {
-    this.#paused = false;
+    this.#isPaused = false;
     this.#decoder?.resume();
   }
 
   /** Stops: the sink gets no further call. */
   stop(): void {
-    this.#over = true;
+    this.#isOver = true;
     this.#decoder?.destroy();
   }
 }

@@ -40,18 +40,18 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   /** Decodes a compressed answer on its way to the sink; null for any other answer. */
   #decoded: DecodedAnswer | null = null;
   /** Whether the decoder accepts no more bytes for now. */
-  #full = false;
+  #isFull = false;
   readonly #deadlines: Deadlines;
   /** Whether the call has a connection and hasn't ended. */
-  #running = false;
+  #isRunning = false;
   #resume: (() => void) | null = null;
-  #begun = false;
+  #hasBegun = false;
   /** Responses with a status of 1xx so far. */
   #informational = 0;
-  #paused = false;
-  #aborted = false;
+  #isPaused = false;
+  #isAborted = false;
   /** Whether the connection was kept alive, so that the provider may have closed it meanwhile. */
-  #reused = false;
+  #isReused = false;
   #resend: (() => void) | null = null;
   /** Leaves the queue of calls without a connection; null if the call isn't in it. */
   #leave: (() => void) | null = null;
@@ -88,10 +88,10 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
    */
   onConnect(): boolean {
     this.#leave = null;
-    if (this.#aborted) return false;
-    this.#running = true;
+    if (this.#isAborted) return false;
+    this.#isRunning = true;
     const connection = this.connection!;
-    this.#reused = connection.isUsed;
+    this.#isReused = connection.isUsed;
     connection.isUsed = true;
     connection.isSilent = true;
     const { firstByteTimeoutMs = null, totalTimeoutMs = null } = this.#timeouts ?? {};
@@ -143,13 +143,13 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.idleTicks = 0;
     // A lower status is informational: the real response follows.
     if (status >= 200) {
-      this.#begun = true;
+      this.#hasBegun = true;
       // The closure references the request.
       this.#resend = null;
       this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
-      if (!this.#aborted) this.#begin(status, rawHeaders);
+      if (!this.#isAborted) this.#begin(status, rawHeaders);
     }
-    return !this.#paused;
+    return !this.#isPaused;
   }
 
   #begin(status: number, rawHeaders: readonly string[]): void {
@@ -164,20 +164,20 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   onData(chunk: Buffer): boolean {
     this.idleTicks = 0;
-    if (!this.#aborted) this.#sink.onData(chunk);
-    return !this.#paused && !this.#full;
+    if (!this.#isAborted) this.#sink.onData(chunk);
+    return !this.#isPaused && !this.#isFull;
   }
 
   onComplete(): void {
-    this.#running = false;
+    this.#isRunning = false;
     this.#unwatch();
-    if (!this.#aborted) this.#sink.onEnd();
+    if (!this.#isAborted) this.#sink.onEnd();
   }
 
   onError(error: Error): void {
-    this.#running = false;
+    this.#isRunning = false;
     this.#unwatch();
-    if (this.#aborted) return;
+    if (this.#isAborted) return;
     const resend = this.#resend;
     if (resend === null || !this.#foundClosed(error))
       return this.#sink.onFailure(asUpstreamFailure(error));
@@ -189,14 +189,14 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   /** The provider closed the connection while it was idle, before it answered this call. */
   #foundClosed(error: Error): boolean {
-    return this.#reused && this.connection!.isSilent && isConnectionLost(error);
+    return this.#isReused && this.connection!.isSilent && isConnectionLost(error);
   }
 
   onTimedOut(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     const firstByteMs = this.#timeouts?.firstByteTimeoutMs ?? firstByteTimeoutMs;
     this.#endAfter(
-      this.#begun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteMs} ms`,
+      this.#hasBegun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteMs} ms`,
     );
   }
 
@@ -207,38 +207,38 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   /** The client isn't reading, so the provider can't time out. */
   pause(): void {
-    this.#paused = true;
+    this.#isPaused = true;
     this.timeoutTicks = Infinity;
     this.#decoded?.pause();
   }
 
   resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#decoded?.resume();
     this.#continue();
   }
 
-  setFull(full: boolean): void {
-    this.#full = full;
-    if (full) this.timeoutTicks = Infinity;
+  setFull(isFull: boolean): void {
+    this.#isFull = isFull;
+    if (isFull) this.timeoutTicks = Infinity;
     else this.#continue();
   }
 
   #continue(): void {
-    if (this.#paused || this.#full) return;
+    if (this.#isPaused || this.#isFull) return;
     this.idleTicks = 0;
     this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
-    if (this.#running) this.#resume?.();
+    if (this.#isRunning) this.#resume?.();
   }
 
   abort(): void {
-    this.#aborted = true;
+    this.#isAborted = true;
     this.#decoded?.stop();
     this.#unwatch();
     this.#leave?.();
     this.#leave = null;
-    if (this.#running) this.connection?.socket?.destroy(aborted);
+    if (this.#isRunning) this.connection?.socket?.destroy(aborted);
   }
 }
 

@@ -119,13 +119,13 @@ export interface TargetFailure {
   /** The status that the client would get. */
   readonly status: number;
   /** The provider refused our credentials or account: a retry won't help. */
-  readonly credentials: boolean;
+  readonly refusesCredentials: boolean;
   /** Whether the target responded. False if it couldn't be reached, or timed out. */
-  readonly answered: boolean;
+  readonly isAnswered: boolean;
   /** How long the provider asks to wait before the next request; null if it doesn't say. */
   readonly retryAfterMs: number | null;
   /** Whether the target may answer if it is asked again soon. */
-  readonly worthRetrying: boolean;
+  readonly isWorthRetrying: boolean;
 }
 
 /**
@@ -136,13 +136,13 @@ export interface TargetFailure {
  * is.
  */
 export function isMoreUseful(later: TargetFailure, earlier: TargetFailure): boolean {
-  if (later.answered !== earlier.answered) return later.answered;
+  if (later.isAnswered !== earlier.isAnswered) return later.isAnswered;
   if (isTemporary(later) !== isTemporary(earlier)) return isTemporary(later);
   return later.status !== 429 || earlier.status !== 429 || waitOf(later) <= waitOf(earlier);
 }
 
-function isTemporary({ status, credentials }: TargetFailure): boolean {
-  return (status >= 500 && !credentials) || status === 429;
+function isTemporary({ status, refusesCredentials }: TargetFailure): boolean {
+  return (status >= 500 && !refusesCredentials) || status === 429;
 }
 
 /** No wait at all counts as the longest. */

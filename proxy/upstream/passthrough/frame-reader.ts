@@ -25,9 +25,9 @@ type OnText = (message: Buffer, leftOutBytes: number) => void;
 
 export class WebSocketFrameReader {
   /** Whether a close frame has begun. */
-  closing = false;
+  isClosing = false;
   /** Whether the bytes aren't valid frames, so that nothing more is read. */
-  invalid = false;
+  isInvalid = false;
   /** How many text messages were too large to keep and weren't JSON. */
   unreadMessages = 0;
   readonly #onText: OnText | null;
@@ -36,10 +36,10 @@ export class WebSocketFrameReader {
   #headerBytes = 0;
   /** Bytes of the current frame's payload that haven't arrived yet. */
   #payloadLeft = 0;
-  #inPayload = false;
-  #final = false;
+  #isInPayload = false;
+  #isFinal = false;
   #opcode = 0;
-  #masked = false;
+  #isMasked = false;
   #maskIndex = 0;
   /** Whether the current message is text. Control frames may come between its frames. */
   #isText = false;
@@ -55,13 +55,13 @@ export class WebSocketFrameReader {
 
   /** Whether the next byte begins a frame, so that another frame could be inserted before it. */
   get betweenFrames(): boolean {
-    return !this.invalid && !this.#inPayload && this.#headerBytes === 0;
+    return !this.isInvalid && !this.#isInPayload && this.#headerBytes === 0;
   }
 
   push(chunk: Buffer): void {
     let position = 0;
-    while (position < chunk.length && !this.invalid)
-      position = this.#inPayload
+    while (position < chunk.length && !this.isInvalid)
+      position = this.#isInPayload
         ? this.#readPayload(chunk, position)
         : this.#readHeader(chunk, position);
   }
@@ -70,7 +70,7 @@ export class WebSocketFrameReader {
     this.#header[this.#headerBytes++] = chunk[position]!;
     if (this.#headerBytes === 1) this.#checkFirst(this.#header[0]!);
     const needed = this.#headerLength();
-    if (this.#headerBytes >= needed && !this.invalid) this.#beginPayload();
+    if (this.#headerBytes >= needed && !this.isInvalid) this.#beginPayload();
     return position + 1;
   }
 
@@ -84,10 +84,10 @@ export class WebSocketFrameReader {
 
   #checkFirst(first: number): void {
     const opcode = first & 0x0f;
-    const reserved = (first & 0x70) !== 0;
-    const unknown = (opcode > 2 && opcode < 8) || opcode > 10;
-    const fragmentedControl = opcode >= 8 && (first & 0x80) === 0;
-    if (reserved || unknown || fragmentedControl) this.invalid = true;
+    const hasReservedBits = (first & 0x70) !== 0;
+    const isUnknown = (opcode > 2 && opcode < 8) || opcode > 10;
+    const isFragmentedControl = opcode >= 8 && (first & 0x80) === 0;
+    if (hasReservedBits || isUnknown || isFragmentedControl) this.isInvalid = true;
   }
 
   #beginPayload(): void {
@@ -95,8 +95,8 @@ export class WebSocketFrameReader {
     const second = this.#header[1]!;
     const size = second & 0x7f;
     this.#opcode = first & 0x0f;
-    this.#final = (first & 0x80) !== 0;
-    this.#masked = (second & 0x80) !== 0;
+    this.#isFinal = (first & 0x80) !== 0;
+    this.#isMasked = (second & 0x80) !== 0;
     this.#maskIndex = 0;
     // Lengths too large for an exact number are never reached, so they need no check.
     this.#payloadLeft =
@@ -106,14 +106,14 @@ export class WebSocketFrameReader {
           ? this.#header.readUInt32BE(2) * 2 ** 32 + this.#header.readUInt32BE(6)
           : size;
     if (this.#opcode >= 8) {
-      if (size > 125) this.invalid = true;
-      if (this.#opcode === close) this.closing = true;
+      if (size > 125) this.isInvalid = true;
+      if (this.#opcode === close) this.isClosing = true;
     } else if (this.#opcode !== continuation) {
       this.#isText = this.#opcode === text && this.#onText !== null;
       this.#large = null;
       this.#message.clear();
     }
-    this.#inPayload = true;
+    this.#isInPayload = true;
     if (this.#payloadLeft === 0) this.#endFrame();
   }
 
@@ -127,15 +127,17 @@ export class WebSocketFrameReader {
 
   #readText(chunk: Buffer, position: number, end: number): void {
     const isComplete =
-      !this.#masked &&
-      this.#final &&
+      !this.#isMasked &&
+      this.#isFinal &&
       this.#message.length === 0 &&
       this.#large === null &&
       end - position === this.#payloadLeft;
     // A complete message in one piece, the usual case, is read without a copy.
     if (isComplete && this.#payloadLeft <= this.#messageBytesMax)
       return this.#onText!(chunk.subarray(position, end), 0);
-    const plain = this.#masked ? this.#unmask(chunk, position, end) : chunk.subarray(position, end);
+    const plain = this.#isMasked
+      ? this.#unmask(chunk, position, end)
+      : chunk.subarray(position, end);
     if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax)
       return this.#message.append(plain);
     if (this.#large === null) {
@@ -154,9 +156,9 @@ export class WebSocketFrameReader {
   }
 
   #endFrame(): void {
-    this.#inPayload = false;
+    this.#isInPayload = false;
     this.#headerBytes = 0;
-    if (this.#opcode >= 8 || !this.#final || !this.#isText) return;
+    if (this.#opcode >= 8 || !this.#isFinal || !this.#isText) return;
     this.#isText = false;
     const large = this.#large;
     this.#large = null;
@@ -175,10 +177,10 @@ export const internalError = 1011;
 /** A close frame. A client must mask its frames, so a frame to a provider has a mask of zeros. */
 export function closeFrame(code: number, reason: string, towards: "client" | "provider"): Buffer {
   const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
-  const masked = towards === "provider";
+  const isMasked = towards === "provider";
   return Buffer.concat([
-    Buffer.from([0x88, payload.length | (masked ? 0x80 : 0)]),
-    Buffer.alloc(masked ? 4 : 0),
+    Buffer.from([0x88, payload.length | (isMasked ? 0x80 : 0)]),
+    Buffer.alloc(isMasked ? 4 : 0),
     payload,
   ]);
 }

@@ -34,11 +34,11 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   #substitute: Readable | null = null;
   #outgoing: ClientRequest | null = null;
   #answer: IncomingMessage | null = null;
-  #connecting = false;
+  #isConnecting = false;
   /** Whether the next piece of the body must come from the client. */
   #awaitsClient = false;
-  #paused = false;
-  #over = false;
+  #isPaused = false;
+  #isOver = false;
 
   constructor(sink: UpstreamSink, deadlines: Deadlines, provider: ProviderConfig) {
     this.#sink = sink;
@@ -83,9 +83,9 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   #restartTimeout(): void {
     const { firstByteTimeoutTicks, idleTimeoutTicks } = this.#deadlines;
     this.idleTicks = 0;
-    if (this.#paused) this.timeoutTicks = Infinity;
+    if (this.#isPaused) this.timeoutTicks = Infinity;
     else if (this.#answer !== null) this.timeoutTicks = idleTimeoutTicks;
-    else if (this.#connecting)
+    else if (this.#isConnecting)
       this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
     else
       this.timeoutTicks =
@@ -93,22 +93,22 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   }
 
   onConnection(outgoing: ClientRequest): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#outgoing = outgoing;
-    this.#connecting = outgoing.socket?.connecting ?? false;
-    if (this.#connecting) {
+    this.#isConnecting = outgoing.socket?.connecting ?? false;
+    if (this.#isConnecting) {
       outgoing.socket!.once("connect", () => {
-        this.#connecting = false;
+        this.#isConnecting = false;
         this.#restartTimeout();
       });
     }
     outgoing.once("finish", () => {
       // The writes of a failing connection finish too.
-      if (!this.#connecting && outgoing.socket?.destroyed === false) this.isSent = true;
+      if (!this.#isConnecting && outgoing.socket?.destroyed === false) this.isSent = true;
     });
     // Send the head without waiting for a body that hasn't arrived yet.
     setImmediate(() => {
-      if (!this.#over && !outgoing.headersSent) outgoing.flushHeaders();
+      if (!this.#isOver && !outgoing.headersSent) outgoing.flushHeaders();
     });
     // In every other case another event precedes the close.
     outgoing.once("close", () => {
@@ -121,14 +121,14 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
 
   onAnswer(answer: IncomingMessage): void {
     answer.on("error", (error) => this.onError(error));
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#answer = answer;
     this.#restartTimeout();
     this.onStatus?.(answer.statusCode!, answer.rawHeaders);
     this.#sink.onHead(answer.statusCode!, answer.rawHeaders);
     answer.on("data", (chunk: Buffer) => {
       this.idleTicks = 0;
-      if (!this.#over) this.#sink.onData(chunk);
+      if (!this.#isOver) this.#sink.onData(chunk);
     });
     answer.on("end", () => {
       if (!this.#finish()) return;
@@ -140,7 +140,7 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   }
 
   onError(error: Error): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#release();
     this.#fail(asUpstreamFailure(error));
   }
@@ -152,7 +152,7 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   onTimedOut(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     this.#release();
-    if (this.#connecting)
+    if (this.#isConnecting)
       this.#fail({
         kind: "unreachable",
         reason: `no connection for ${this.#provider.connectTimeoutMs} ms`,
@@ -169,8 +169,8 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
 
   /** False if the call was over already. */
   #finish(): boolean {
-    if (this.#over) return false;
-    this.#over = true;
+    if (this.#isOver) return false;
+    this.#isOver = true;
     this.#deadlines.unwatch(this);
     return true;
   }
@@ -182,14 +182,14 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   }
 
   pause(): void {
-    this.#paused = true;
+    this.#isPaused = true;
     this.#answer?.pause();
     this.#restartTimeout();
   }
 
   resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#answer?.resume();
     this.#restartTimeout();
   }

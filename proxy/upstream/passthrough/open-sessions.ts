@@ -10,7 +10,7 @@ export interface OpenSession {
 
 export class OpenSessions {
   readonly #open = new Set<OpenSession>();
-  #draining = false;
+  #isDraining = false;
   #waiting: (() => void)[] = [];
 
   get size(): number {
@@ -19,7 +19,7 @@ export class OpenSessions {
 
   add(session: OpenSession): void {
     this.#open.add(session);
-    if (this.#draining) session.drain();
+    if (this.#isDraining) session.drain();
   }
 
   remove(session: OpenSession): void {
@@ -30,7 +30,7 @@ export class OpenSessions {
 
   /** Closes all open sessions, and those that open later. */
   drain(): void {
-    this.#draining = true;
+    this.#isDraining = true;
     for (const session of [...this.#open]) session.drain();
   }
 

@@ -173,7 +173,7 @@ class Relaying implements AnswerHandler {
       return this.#passEvents(meter.push(chunk), chunk);
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
-    if (!this.#exchange.begun) this.#hold();
+    if (!this.#exchange.hasBegun) this.#hold();
     else if (meter.bytes === this.#announcedBytes) this.#last = chunk;
     else this.#relay.write(chunk);
   }
@@ -213,12 +213,12 @@ class Relaying implements AnswerHandler {
     if (status >= 300) this.#relay.noteLimits(this.#errorHeaders, text);
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
-    const isError = status >= 400 || (!this.#exchange.begun && errorInsideSuccess(answer));
+    const isError = status >= 400 || (!this.#exchange.hasBegun && errorInsideSuccess(answer));
     if (isError)
       return this.#relay.end(
         this.#relay.charge("error", null, answer),
         { status, outcome: "upstream_error", finish },
-        { error: this.#exchange.begun ? null : this.#errorIn(text) },
+        { error: this.#exchange.hasBegun ? null : this.#errorIn(text) },
       );
     this.#options.onAnswer?.(text);
     const responseId = mayRunInBackground(this.#options.operation) ? unfinishedId(answer) : "";
@@ -250,7 +250,7 @@ class Relaying implements AnswerHandler {
   }
 
   #finishBody(text: string): void {
-    if (this.#exchange.begun) return this.#finishBegun();
+    if (this.#exchange.hasBegun) return this.#finishBegun();
     if (this.#meter.bytes > 0) {
       const body = this.#mayHaveLinks
         ? relinkedJson(this.#options.links, text)
@@ -287,7 +287,7 @@ class Relaying implements AnswerHandler {
   onFailure(upstreamFailure: UpstreamFailure): void {
     // If the client left while it sent its body, the provider isn't at fault.
     if (this.#exchange.gone) return this.onGone();
-    if (this.#exchange.begun) return this.#relay.endCut(upstreamFailure);
+    if (this.#exchange.hasBegun) return this.#relay.endCut(upstreamFailure);
     const { provider } = this.#options;
     const failure = unansweredFailure(provider, this.#relay.status !== 0, upstreamFailure);
     const ending: Ending = {

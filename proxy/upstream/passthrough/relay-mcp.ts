@@ -109,8 +109,8 @@ class McpRelay implements AnswerHandler {
     });
   }
 
-  #end(ending: Ending, timedOut = false): void {
-    this.#relay.end(unmetered, ending, { timedOut });
+  #end(ending: Ending, hasTimedOut = false): void {
+    this.#relay.end(unmetered, ending, { hasTimedOut });
   }
 
   onChunk(chunk: Buffer): void {
@@ -129,7 +129,7 @@ class McpRelay implements AnswerHandler {
   #release(): void {
     this.#isHeld = false;
     this.isResult = true;
-    if (!this.#exchange.begun) this.#exchange.begin(this.#relay.status, this.#headers);
+    if (!this.#exchange.hasBegun) this.#exchange.begin(this.#relay.status, this.#headers);
     const unwritten = this.#unwritten;
     this.#unwritten = nothing;
     this.#relay.write(unwritten);
@@ -169,7 +169,7 @@ class McpRelay implements AnswerHandler {
       status,
       outcome: status >= 500 ? "upstream_error" : "complete",
       finish: () => {
-        if (!exchange.begun) exchange.begin(status, this.#headers);
+        if (!exchange.hasBegun) exchange.begin(status, this.#headers);
         if (last.length > 0) exchange.write(last);
         exchange.end();
       },
@@ -184,9 +184,12 @@ class McpRelay implements AnswerHandler {
     const exchange = this.#exchange;
     const { status } = this.#relay;
     if (exchange.gone) return this.onGone();
-    const timedOut = cause.kind === "timed_out";
-    if (exchange.begun)
-      return this.#end({ status, outcome: "upstream_cut", finish: () => exchange.cut() }, timedOut);
+    const hasTimedOut = cause.kind === "timed_out";
+    if (exchange.hasBegun)
+      return this.#end(
+        { status, outcome: "upstream_cut", finish: () => exchange.cut() },
+        hasTimedOut,
+      );
     const failed = unansweredFailure(this.#call.provider, status !== 0, cause);
     this.#end({
       status: failed.status,

@@ -35,7 +35,7 @@ interface TunnelRequest {
   /**
    * Whether the provider's limits and refusals pass unchanged; otherwise they get Sluice's form.
    */
-  readonly asIs: boolean;
+  readonly passesAsIs: boolean;
   readonly sessions: OpenSessions;
   /** As in `SentRequest`. */
   readonly modelOutputMax: number | null;
@@ -66,13 +66,13 @@ class TunnelSession implements TunnelSink, OpenSession {
   #call: TunnelCall | null = null;
   #status = 0;
   #firstByteMonoMs: number | null = null;
-  #ended = false;
-  #draining = false;
-  #closing = false;
+  #hasEnded = false;
+  #isDraining = false;
+  #isClosing = false;
   /** Whether a stop has cut a running response. */
   #isStopped = false;
   /** Whether the provider timed out when it owed an answer. */
-  #timedOut = false;
+  #hasTimedOut = false;
   #bug: unknown = null;
 
   constructor(
@@ -90,12 +90,12 @@ class TunnelSession implements TunnelSink, OpenSession {
     this.#exchange.onGone(() => boundary.run(() => this.#onGone()));
     boundary.run(() => {
       this.#call = upstream.tunnel(client, { path, headers }, boundary);
-      if (this.#ended) this.#call.abort();
+      if (this.#hasEnded) this.#call.abort();
     });
   }
 
   onBug(error: unknown): void {
-    if (this.#ended) throw error;
+    if (this.#hasEnded) throw error;
     this.#bug = error;
     this.#end({
       status: this.#status === 101 ? 101 : 500,
@@ -128,16 +128,16 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   /** The provider's headers with the limits: Sluice's, or the provider's if they pass unchanged. */
   #passedHeaders(rawHeaders: readonly string[]): string[] {
-    return this.#options.asIs
+    return this.#options.passesAsIs
       ? passResponseHeaders(rawHeaders, this.#options.limits)
       : [...forwardResponseHeaders(rawHeaders), ...this.#options.limits];
   }
 
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void {
     this.#onStatus(status);
-    const { upstream, provider, asIs, limits, headers } = this.#options;
+    const { upstream, provider, passesAsIs, limits, headers } = this.#options;
     const text = upstream.redact(body.toString("latin1"));
-    if (asIs)
+    if (passesAsIs)
       return this.#end({
         status,
         outcome: "upstream_error",
@@ -175,20 +175,20 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   /** Used only before the session is open: after that the tunnel's sockets end it. */
   #onGone(): void {
-    if (this.#ended) return;
+    if (this.#hasEnded) return;
     this.#call?.abort();
     this.#end({ ...goneEnding(this.#exchange), note: null, finish: () => {} });
   }
 
   onFromClient(chunk: Buffer): void {
-    if (this.#ended) return;
+    if (this.#hasEnded) return;
     this.#usage.bytesSent += chunk.length;
     this.#fromClient.push(chunk);
     this.#closeIfDrained();
   }
 
   onFromProvider(chunk: Buffer): void {
-    if (this.#ended) return;
+    if (this.#hasEnded) return;
     this.#fromProvider.push(chunk);
     this.#call!.expect(this.#usage.responding);
     for (;;) {
@@ -200,23 +200,24 @@ class TunnelSession implements TunnelSink, OpenSession {
   }
 
   drain(): void {
-    this.#draining = true;
+    this.#isDraining = true;
     this.#closeIfDrained();
   }
 
   /** Closes between two responses. A running response may end while the proxy waits. */
   #closeIfDrained(): void {
-    if (this.#draining && !this.#usage.responding) this.#close(goingAway, "the proxy stops", null);
+    if (this.#isDraining && !this.#usage.responding)
+      this.#close(goingAway, "the proxy stops", null);
   }
 
   #stop(): void {
-    this.#isStopped = !this.#closing;
+    this.#isStopped = !this.#isClosing;
     if (!this.#close(goingAway, "the proxy stops", null)) this.#call!.abort();
   }
 
   onTimedOut(reason: string): void {
-    this.#timedOut = this.#usage.responding;
-    const code = this.#timedOut ? internalError : goingAway;
+    this.#hasTimedOut = this.#usage.responding;
+    const code = this.#hasTimedOut ? internalError : goingAway;
     if (!this.#close(code, reason, reason)) this.#call!.abort();
   }
 
@@ -227,15 +228,15 @@ class TunnelSession implements TunnelSink, OpenSession {
   #close(code: number, text: string, reason: string | null): boolean {
     const [client, provider] = [this.#fromClient, this.#fromProvider];
     if (
-      this.#closing ||
+      this.#isClosing ||
       this.#call === null ||
       !client.betweenFrames ||
       !provider.betweenFrames ||
-      client.closing ||
-      provider.closing
+      client.isClosing ||
+      provider.isClosing
     )
       return false;
-    this.#closing = true;
+    this.#isClosing = true;
     this.#call.close(
       closeFrame(code, text, "client"),
       closeFrame(goingAway, "", "provider"),
@@ -246,11 +247,11 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   onEnd({ by, reason }: TunnelEnd): void {
     this.#options.sessions.remove(this);
-    if (this.#ended) return;
-    const inOrder = by === "proxy" || this.#fromClient.closing || this.#fromProvider.closing;
-    const outcome = this.#timedOut
+    if (this.#hasEnded) return;
+    const isInOrder = by === "proxy" || this.#fromClient.isClosing || this.#fromProvider.isClosing;
+    const outcome = this.#hasTimedOut
       ? "upstream_cut"
-      : inOrder && !this.#isStopped
+      : isInOrder && !this.#isStopped
         ? "complete"
         : by === "client" || this.#isStopped
           ? goneEnding(this.#exchange).outcome
@@ -264,7 +265,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     note,
     finish,
   }: Pick<ForwardResult, "status" | "outcome" | "note" | "finish">): void {
-    this.#ended = true;
+    this.#hasEnded = true;
     const charge = chargedAnyway(
       this.#usage,
       this.#fromProvider.unreadMessages,

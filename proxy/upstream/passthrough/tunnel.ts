@@ -21,12 +21,12 @@ export class Tunnel implements TunnelCall, WatchedCall {
   readonly #deadlines: Deadlines;
   readonly #provider: ProviderConfig;
   #outgoing: ClientRequest | null = null;
-  #connecting = false;
+  #isConnecting = false;
   /** The provider's side; null before the tunnel is open. */
   #remote: Duplex | null = null;
   /** Whether the provider owes an answer. */
   #answerExpected = false;
-  #closing = false;
+  #isClosing = false;
   /**
    * A call of `close` that arrived between the provider's answer and the joining of the sockets.
    */
@@ -67,8 +67,8 @@ export class Tunnel implements TunnelCall, WatchedCall {
     outgoing.removeAllListeners("response").on("response", (answer) => this.#onAnswer(answer));
     outgoing.once("upgrade", (_answer, remote) => this.#join(remote));
     outgoing.once("socket", (socket) => {
-      this.#connecting = socket.connecting;
-      if (this.#connecting) socket.once("connect", () => this.#awaitAnswer());
+      this.#isConnecting = socket.connecting;
+      if (this.#isConnecting) socket.once("connect", () => this.#awaitAnswer());
       // The socket, from an egress proxy, is connected already.
       else this.#awaitAnswer();
     });
@@ -77,7 +77,7 @@ export class Tunnel implements TunnelCall, WatchedCall {
   }
 
   #awaitAnswer(): void {
-    this.#connecting = false;
+    this.#isConnecting = false;
     this.idleTicks = 0;
     this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
   }
@@ -99,11 +99,11 @@ export class Tunnel implements TunnelCall, WatchedCall {
     const { socket } = this.#client;
     socket.on("data", (chunk: Buffer) => {
       if (!this.#answerExpected) this.idleTicks = 0;
-      if (!this.#closing) this.#sink.onFromClient(chunk);
+      if (!this.#isClosing) this.#sink.onFromClient(chunk);
     });
     remote.on("data", (chunk: Buffer) => {
       this.idleTicks = 0;
-      if (!this.#closing) this.#sink.onFromProvider(chunk);
+      if (!this.#isClosing) this.#sink.onFromProvider(chunk);
     });
     this.#watchSide(socket, remote, "client");
     this.#watchSide(remote, socket, "provider");
@@ -186,7 +186,7 @@ export class Tunnel implements TunnelCall, WatchedCall {
           : `nothing was sent for ${sessionIdleMs} ms`,
       );
     this.#fail(
-      this.#connecting
+      this.#isConnecting
         ? { kind: "unreachable", reason: `no connection for ${this.#provider.connectTimeoutMs} ms` }
         : { kind: "timed_out", reason: `no response for ${firstByteTimeoutMs} ms` },
     );
@@ -208,7 +208,7 @@ export class Tunnel implements TunnelCall, WatchedCall {
       this.#closeOnceJoined = () => this.close(toClient, toProvider, reason);
       return;
     }
-    this.#closing = true;
+    this.#isClosing = true;
     socket.unpipe(remote);
     remote.unpipe(socket);
     this.#ended({ by: "proxy", reason });

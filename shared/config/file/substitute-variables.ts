@@ -124,7 +124,7 @@ function substituteText(
   }
   if (escapedBare.test(text)) return text.replace("$", "");
   const before = problems.length;
-  let missing = false;
+  let isMissing = false;
   const result = text.replace(
     placeholder,
     (match: string, name: string | undefined, offset: number) => {
@@ -142,7 +142,7 @@ function substituteText(
       if (value !== null) return value;
       if (need === "elsewhere") return match;
       if (need === "optional") {
-        missing = true;
+        isMissing = true;
         unset.push(`${path} needs the environment variable ${name}, which isn't set`);
       } else if (env[name] === undefined)
         problems.push(`${path} needs the environment variable ${name}, which isn't set`);
@@ -150,5 +150,5 @@ function substituteText(
     },
   );
   if (problems.length > before) return undefined;
-  return missing ? null : result;
+  return isMissing ? null : result;
 }

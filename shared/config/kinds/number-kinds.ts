@@ -70,10 +70,10 @@ export function integer(
 export function seconds(range: {
   readonly min: number;
   readonly max: number;
-  readonly zero: boolean;
+  readonly allowsZero: boolean;
 }): ValueKind<number> {
   const span = `a number of seconds from ${range.min} to ${range.max}`;
-  const zeroBeside = range.zero && range.min > 0;
+  const zeroBeside = range.allowsZero && range.min > 0;
   return {
     label: "number",
     range: `${zeroBeside ? "0, or " : ""}${range.min} to ${range.max}`,
@@ -83,10 +83,10 @@ export function seconds(range: {
     parse: (raw) => {
       const value = numberOf(raw);
       if (value === undefined) return undefined;
-      if (value === 0) return range.zero ? 0 : undefined;
+      if (value === 0) return range.allowsZero ? 0 : undefined;
       return value >= range.min && value <= range.max ? Math.round(value * 1000) : undefined;
     },
-    schema: numberSchema("number", { ...range, min: range.zero ? 0 : range.min }),
+    schema: numberSchema("number", { ...range, min: range.allowsZero ? 0 : range.min }),
   };
 }
 

@@ -81,8 +81,8 @@ export const apiKeys: ValueKind<SeveralKeys | null> = {
   parse: (raw) => {
     if (!Array.isArray(raw) || raw.length === 0 || raw.length > 100) return undefined;
     const keys = raw.map(weightedKey);
-    const wrong = keys.some((key) => key === undefined);
-    return wrong ? undefined : (keys as SeveralKeys);
+    const isWrong = keys.some((key) => key === undefined);
+    return isWrong ? undefined : (keys as SeveralKeys);
   },
   schema: {
     type: "array",

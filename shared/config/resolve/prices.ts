@@ -71,11 +71,11 @@ function readExtends(
  * Checks that a price which extends none has rates for both kinds of tokens, or for another unit.
  */
 function checkRates(path: string, fields: PriceFields, problems: string[]): void {
-  const units = Object.entries(fields).some(
+  const hasUnits = Object.entries(fields).some(
     ([name, value]) => value !== null && (name.startsWith("per_") || name === "images"),
   );
   const { input, output } = fields;
-  if (input === null && output === null && units) return;
+  if (input === null && output === null && hasUnits) return;
   for (const [name, value] of [
     ["input", input],
     ["output", output],

@@ -82,7 +82,7 @@ export function resolveProviders(
         : override.models !== null
           ? modelsVariable(preset)
           : null;
-    if (!hasKey(override) && !(preset.keyless && set !== null)) {
+    if (!hasKey(override) && !(preset.isKeyless && set !== null)) {
       if (set !== null)
         warnings.push(
           `${set} has no effect without ${preset.keyVariable} or a provider ${preset.name} in the file`,
@@ -272,12 +272,12 @@ function fromFields(
 ): ProviderConfig {
   const type = typeOf(fields, preset);
   const traits = providerTraits[type];
-  const simulated = type === "simulator";
-  const address = simulated ? "" : (baseUrlOf(fields, preset, override) ?? "");
+  const isSimulated = type === "simulator";
+  const address = isSimulated ? "" : (baseUrlOf(fields, preset, override) ?? "");
   // The address, or behind a relay the name, identifies the preset with its traits.
-  const presetInUse = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
+  const presetInUse = isSimulated ? undefined : (presetAt(address) ?? preset ?? undefined);
   const quirks = presetInUse?.type === type ? presetInUse : undefined;
-  const ownModels = simulated
+  const ownModels = isSimulated
     ? (fields.models ?? simulatorModels)
     : (override?.models ?? fields.models);
   const listsModels = quirks?.listsModels ?? traits.listsModels;
@@ -286,7 +286,7 @@ function fromFields(
     type,
     operations: new Set(fields.operations ?? quirks?.operations ?? traits.operations),
     baseUrl: address,
-    ...keysFrom(fields, simulated ? null : override),
+    ...keysFrom(fields, isSimulated ? null : override),
     headers: fields.headers.values,
     headerFiles: fields.headers.files,
     credentialHeader: traits.credentialHeader,

@@ -32,7 +32,7 @@ export function resolveTracing(
   const variables = readTelemetryVariables(env, endpoint !== null);
   const tracing = {
     propagate: values.tracePropagation,
-    endpoint: variables.off ? null : endpoint,
+    endpoint: variables.isOff ? null : endpoint,
     protocol: variables.protocol,
     headers: values.tracingHeaders,
     headersFile: values.tracingHeadersFile,
@@ -65,7 +65,7 @@ export const telemetryVariables = [
 
 interface TelemetryVariables {
   /** Whether no spans are sent, whatever else is set. */
-  readonly off: boolean;
+  readonly isOff: boolean;
   readonly protocol: TraceProtocol;
   /** Overrides the common headers; null if there are none. */
   readonly headers: string | null;
@@ -78,11 +78,11 @@ export function readTelemetryVariables(env: Environment, hasEndpoint: boolean): 
   const exporter = readExporter(env, hasEndpoint);
   const protocol = readProtocol(env);
   const headers = readHeaders(env);
-  const off = disabled.value || exporter.value;
+  const isOff = disabled.value || exporter.value;
   // No warnings about spans when tracing is off.
-  const spanWarnings = off || !hasEndpoint ? [] : [...protocol.warnings, ...headers.warnings];
+  const spanWarnings = isOff || !hasEndpoint ? [] : [...protocol.warnings, ...headers.warnings];
   return {
-    off,
+    isOff,
     protocol: protocol.value,
     headers: headers.value,
     warnings: [...disabled.warnings, ...(disabled.value ? [] : exporter.warnings), ...spanWarnings],
@@ -138,9 +138,9 @@ function readExporter(env: Environment, hasEndpoint: boolean): ReadSetting<boole
         `${exporterVariable} is ${quoteValue(value)}: Sluice knows otlp and none alone, and takes it for unset`,
       ],
     };
-  const off = !names.includes("otlp") && names.includes("none");
+  const isOff = !names.includes("otlp") && names.includes("none");
   const nowhere = `${exporterVariable} is ${quoteValue(value)}, but no spans are made: set OTEL_EXPORTER_OTLP_ENDPOINT, or tracing.endpoint`;
-  return { value: off, warnings: off || hasEndpoint ? [] : [nowhere] };
+  return { value: isOff, warnings: isOff || hasEndpoint ? [] : [nowhere] };
 }
 
 function readProtocol(env: Environment): ReadSetting<TraceProtocol> {

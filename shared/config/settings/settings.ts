@@ -201,32 +201,32 @@ export const serverSettings = {
   }),
   drainMs: setting({
     path: "server.drain_seconds",
-    kind: seconds({ min: 0, max: 3600, zero: true }),
+    kind: seconds({ min: 0, max: 3600, allowsZero: true }),
     defaultValue: 25_000,
     meaning: "Time for running requests to finish when a proxy stops.",
   }),
   drainGraceMs: setting({
     path: "server.drain_grace_seconds",
     env: "SLUICE_DRAIN_GRACE_SECONDS",
-    kind: seconds({ min: 0, max: 3600, zero: true }),
+    kind: seconds({ min: 0, max: 3600, allowsZero: true }),
     defaultValue: 2_000,
     meaning: "Time for load balancers: a stopping proxy accepts requests while /ready answers 503.",
   }),
   reloadDrainMs: setting({
     path: "server.reload_drain_seconds",
-    kind: seconds({ min: 0, max: 86_400, zero: true }),
+    kind: seconds({ min: 0, max: 86_400, allowsZero: true }),
     defaultValue: 600_000,
     meaning: "Time for running requests to finish when a reload replaces their proxy.",
   }),
   stalledClientMs: setting({
     path: "server.stalled_client_seconds",
-    kind: seconds({ min: 0.1, max: 3600, zero: false }),
+    kind: seconds({ min: 0.1, max: 3600, allowsZero: false }),
     defaultValue: 60_000,
     meaning: "Time after which Sluice closes a connection whose client doesn't read.",
   }),
   streamKeepAliveMs: setting({
     path: "server.stream_keep_alive_seconds",
-    kind: seconds({ min: 0.1, max: 3600, zero: true }),
+    kind: seconds({ min: 0.1, max: 3600, allowsZero: true }),
     defaultValue: 0,
     meaning: "Silence of a stream after which its client gets a keep-alive; 0: never.",
   }),
@@ -396,14 +396,14 @@ export const usageSettings = {
   }),
   backgroundLookMs: setting({
     path: "usage.background_lookup_seconds",
-    kind: seconds({ min: 0.1, max: 3600, zero: true }),
+    kind: seconds({ min: 0.1, max: 3600, allowsZero: true }),
     defaultValue: 60_000,
     meaning:
       "Interval at which Sluice asks for the usage of a background response or a batch; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
-    kind: seconds({ min: 1, max: 518_400, zero: false }),
+    kind: seconds({ min: 1, max: 518_400, allowsZero: false }),
     defaultValue: 86_400_000,
     meaning: "Time after which the usage of a background response stays unknown.",
   }),
@@ -435,7 +435,7 @@ const cacheSettings = {
   cacheTtlMs: setting({
     path: "cache.ttl_seconds",
     env: "CACHE_TTL_SECONDS",
-    kind: seconds({ min: 0.001, max: 31_536_000, zero: false }),
+    kind: seconds({ min: 0.001, max: 31_536_000, allowsZero: false }),
     defaultValue: 3_600_000,
     meaning: "Lifetime of a cached answer.",
   }),
@@ -673,7 +673,7 @@ const ruleSettings = {
   flushIntervalMs: setting({
     path: "rate_limits.flush_interval",
     env: "RATE_LIMITS_FLUSH_INTERVAL",
-    kind: seconds({ min: 0.01, max: 3600, zero: true }),
+    kind: seconds({ min: 0.01, max: 3600, allowsZero: true }),
     defaultValue: 1000,
     meaning: "Interval of writing counters to the store; 0: only at a clean stop.",
   }),
@@ -707,14 +707,14 @@ const waitSettings = {
   waitMaxMs: setting({
     path: "waiting.max_seconds",
     env: "WAITING_MAX_SECONDS",
-    kind: seconds({ min: 1, max: waitSecondsMax, zero: true }),
+    kind: seconds({ min: 1, max: waitSecondsMax, allowsZero: true }),
     defaultValue: 0,
     meaning: "Longest wait for room under limits instead of a 429; 0: requests don't wait.",
   }),
   waitDefaultMs: setting({
     path: "waiting.default_seconds",
     env: "WAITING_DEFAULT_SECONDS",
-    kind: seconds({ min: 1, max: waitSecondsMax, zero: true }),
+    kind: seconds({ min: 1, max: waitSecondsMax, allowsZero: true }),
     defaultValue: 0,
     meaning: "Longest wait of requests without a Prefer: wait header; 0: they don't wait.",
   }),
@@ -730,7 +730,7 @@ const waitSettings = {
   waitKeepAliveMs: setting({
     path: "waiting.keep_alive_seconds",
     env: "WAITING_KEEP_ALIVE_SECONDS",
-    kind: seconds({ min: 0.1, max: 3600, zero: true }),
+    kind: seconds({ min: 0.1, max: 3600, allowsZero: true }),
     defaultValue: 0,
     meaning:
       "Interval at which Sluice tells the client of a waiting stream its place; the first time it sends the status 200; 0: never.",
@@ -788,7 +788,7 @@ const adminSettings = {
   }),
   oidcSessionMs: setting<number | null>({
     path: "admin.oidc.session_seconds",
-    kind: seconds({ min: 60, max: 43_200, zero: false }),
+    kind: seconds({ min: 60, max: 43_200, allowsZero: false }),
     defaultValue: null,
     defaultText: "as long as the ID token",
     example: "3600",
@@ -849,7 +849,7 @@ const toolSettings = {
   }),
   searchTimeoutMs: setting({
     path: "tools.web_search.timeout_seconds",
-    kind: seconds({ min: 0.1, max: 60, zero: false }),
+    kind: seconds({ min: 0.1, max: 60, allowsZero: false }),
     defaultValue: 10_000,
     meaning: "Longest wait for a search.",
   }),

@@ -60,7 +60,7 @@ export function connectDaemon(path: string, cap = leastCap): Promise<AdmissionPo
     let port: DaemonPort | null = null;
     dial({
       path,
-      retry: false,
+      mayRetry: false,
       onConnect(peer) {
         port = new DaemonPort(peer, cap, resolve);
       },

@@ -45,7 +45,7 @@ export function connectPeer(path: string, proxyId: string): Promise<ScalePeer> {
     let onMessage: (message: FromDaemon) => void = () => {};
     const connection = dial({
       path,
-      retry: false,
+      mayRetry: false,
       onConnect(peer) {
         const send = (message: ToDaemon): void => peer.send(encodeFrame(writeToDaemon(message)));
         const conversation = converse(send);

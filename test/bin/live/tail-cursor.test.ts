@@ -53,7 +53,7 @@ t.test("each request and refusal is printed once, in the order of time", async (
   ]);
   const third = eventsSince(second.next, newest([["10.0", "t4"]], ["t3", "t1", "t1"]));
   t.same(third.events, []);
-  t.equal(third.missed, false);
+  t.equal(third.hasMissed, false);
 });
 
 t.test("a gap is reported", async (t) => {
@@ -69,7 +69,7 @@ t.test("a gap is reported", async (t) => {
         [],
         true,
       ),
-    ).missed,
+    ).hasMissed,
     true,
   );
   t.equal(
@@ -83,7 +83,7 @@ t.test("a gap is reported", async (t) => {
         [],
         true,
       ),
-    ).missed,
+    ).hasMissed,
     false,
   );
   t.same(eventsSince(next, newest([], [])).next, next);

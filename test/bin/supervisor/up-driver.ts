@@ -22,7 +22,7 @@ const supervisor = superviseServices({
   proxies,
   terminal,
   verbose: verbose === "--verbose",
-  asText: verbose !== "--verbose",
+  logsText: verbose !== "--verbose",
   stopDeadlineMs: Number(stopDeadlineMs ?? 10_000),
   onReady: ({ ready, open }) => terminal.out(`ready at ${ready}, ${open ? "open" : "closed"}`),
 });

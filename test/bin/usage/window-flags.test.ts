@@ -93,35 +93,38 @@ t.test("the days of a window are each there once, leap day and year's end includ
   t.same(daysOf({ startDate: "2026-01-01", endDate: "2026-01-01" }), ["2026-01-01"]);
 });
 
-t.test("a range with times is for reports that have records, of at most seven days", async (t) => {
-  const times = { times: true };
-  t.match(windowFromFlags({ last: "3h" }, nowMs, times), {
-    value: {
-      startDate: "2026-03-01",
-      endDate: "2026-03-01",
-      range: {
-        fromMs: Date.parse("2026-03-01T20:59:59.999Z"),
-        beforeMs: null,
+t.test(
+  "a range with takesTimes is for reports that have records, of at most seven days",
+  async (t) => {
+    const takesTimes = { takesTimes: true };
+    t.match(windowFromFlags({ last: "3h" }, nowMs, takesTimes), {
+      value: {
+        startDate: "2026-03-01",
+        endDate: "2026-03-01",
+        range: {
+          fromMs: Date.parse("2026-03-01T20:59:59.999Z"),
+          beforeMs: null,
+        },
       },
-    },
-  });
-  t.equal(windowFromFlags({ last: "7d" }, nowMs, times).ok, true);
-  for (const [flags, message] of [
-    [{ last: "8d" }, /^--last may be at most 7 days before now if a time is given: /],
-    [{ from: "2026-02-01T10:00Z" }, /^--from may be at most 7 days before --to/],
-    [{ last: "3h", days: "2" }, /^--days can't be combined with --last$/],
-    [{ last: "3h", month: true }, /^--month can't be combined with .* and --last$/],
-    [{ from: "2026-02-30" }, /^--from must be a day or a time such as/],
-  ] as readonly (readonly [WindowFlags, RegExp])[]) {
-    const window = windowFromFlags(flags, nowMs, times);
-    t.match(window.ok ? [] : window.problems, exactly([{ message }]), JSON.stringify(flags));
-  }
-  const ofDays = windowFromFlags({ from: "2026-02-01T10:00Z" }, nowMs);
-  t.match(
-    ofDays.ok ? [] : ofDays.problems,
-    exactly([{ message: '--from must be a date such as 2026-02-28, not "2026-02-01T10:00Z"' }]),
-  );
-  t.match(openWindowFromFlags({ to: "2026-02-01T10:00Z" }, nowMs, times), {
-    value: { range: { fromMs: 0, beforeMs: Date.parse("2026-02-01T10:00:00Z") } },
-  });
-});
+    });
+    t.equal(windowFromFlags({ last: "7d" }, nowMs, takesTimes).ok, true);
+    for (const [flags, message] of [
+      [{ last: "8d" }, /^--last may be at most 7 days before now if a time is given: /],
+      [{ from: "2026-02-01T10:00Z" }, /^--from may be at most 7 days before --to/],
+      [{ last: "3h", days: "2" }, /^--days can't be combined with --last$/],
+      [{ last: "3h", month: true }, /^--month can't be combined with .* and --last$/],
+      [{ from: "2026-02-30" }, /^--from must be a day or a time such as/],
+    ] as readonly (readonly [WindowFlags, RegExp])[]) {
+      const window = windowFromFlags(flags, nowMs, takesTimes);
+      t.match(window.ok ? [] : window.problems, exactly([{ message }]), JSON.stringify(flags));
+    }
+    const ofDays = windowFromFlags({ from: "2026-02-01T10:00Z" }, nowMs);
+    t.match(
+      ofDays.ok ? [] : ofDays.problems,
+      exactly([{ message: '--from must be a date such as 2026-02-28, not "2026-02-01T10:00Z"' }]),
+    );
+    t.match(openWindowFromFlags({ to: "2026-02-01T10:00Z" }, nowMs, takesTimes), {
+      value: { range: { fromMs: 0, beforeMs: Date.parse("2026-02-01T10:00:00Z") } },
+    });
+  },
+);

@@ -117,6 +117,6 @@ function unasked(userPath: string): Admission {
     targetLsn: 0,
     submission: false,
     startedMonoMs: performance.now(),
-    settled: false,
+    isSettled: false,
   };
 }

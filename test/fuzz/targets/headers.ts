@@ -135,7 +135,7 @@ function tryForm(random: Random): void {
     const finder = new FieldFinder(boundary, "model");
     for (const piece of pieces) if (finder.problem === null) finder.push(piece);
     if (finder.problem !== null) return "refused";
-    return JSON.stringify([finder.place, finder.repeated, finder.ended]);
+    return JSON.stringify([finder.place, finder.isRepeated, finder.ended]);
   });
   must(found[0] === found[1], () => `it is read alike however it is cut: ${found.join(" ")}`);
 }

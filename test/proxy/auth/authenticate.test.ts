@@ -20,9 +20,9 @@ const closed: Credentials = {
   jwt: null,
   userPathHeader: "x-sluice-user-path",
   open: false,
-  adminOpen: false,
+  isAdminOpen: false,
   metricsToken: null,
-  metricsOpen: false,
+  isMetricsOpen: false,
   importedKeysMayExist: () => false,
   hashKey: (token) => `hash of ${token}`,
   isHashOf(hash, secret) {
@@ -198,7 +198,7 @@ t.test("an open gateway needs no credentials, and ignores those that are sent", 
 t.test(
   "/admin is open with the gateway only on loopback; elsewhere it needs a master key",
   async (t) => {
-    t.equal(resultOf(await ask({ ...open, adminOpen: true }, {}, "admin")), "/");
+    t.equal(resultOf(await ask({ ...open, isAdminOpen: true }, {}, "admin")), "/");
     const denied = await ask(open, { authorization: `Bearer ${key}` }, "admin");
     t.match(denied, {
       ok: false,
@@ -386,7 +386,7 @@ t.test(
 t.test(
   "with JWT issuers and no master key every request needs a token, and none opens /admin",
   async (t) => {
-    const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
+    const noMaster: Credentials = { ...byJwt, masterKey: null, isAdminOpen: false };
     for (const area of ["model", "admin"] as const) {
       t.equal(resultOf(await ask(noMaster, {}, area)), "401 missing credentials");
       t.equal(
@@ -484,7 +484,7 @@ t.test(
       ok: true,
       caller: { credential: "none", denial: { status: 401, message: "authentication failed" } },
     });
-    t.match(await ask({ ...open, adminOpen: true }, {}, "admin"), {
+    t.match(await ask({ ...open, isAdminOpen: true }, {}, "admin"), {
       ok: true,
       caller: { credential: "none", denial: { status: 403, message: /master key/ } },
     });
@@ -501,9 +501,9 @@ const locked: Credentials = {
   jwt: null,
   userPathHeader: "x-sluice-user-path",
   open: false,
-  adminOpen: false,
+  isAdminOpen: false,
   metricsToken: null,
-  metricsOpen: false,
+  isMetricsOpen: false,
   importedKeysMayExist: () => false,
   hashKey: (key) => key,
   isHashOf: (hash, secret) => hash === secret,
@@ -539,8 +539,8 @@ t.test("a token of any form is a key while imported keys may exist", async (t) =
 });
 
 const withToken: Credentials = { ...locked, metricsToken: "mt" };
-const openGateway: Credentials = { ...locked, masterKey: null, open: true, metricsOpen: true };
-const openBeyond: Credentials = { ...openGateway, metricsOpen: false };
+const openGateway: Credentials = { ...locked, masterKey: null, open: true, isMetricsOpen: true };
+const openBeyond: Credentials = { ...openGateway, isMetricsOpen: false };
 
 const bearer = (token: string): string[] => ["authorization", `Bearer ${token}`];
 

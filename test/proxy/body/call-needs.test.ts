@@ -26,11 +26,11 @@ t.test("a request of the Responses API may ask for what not every host has", asy
     ["nonsense", { input: [7, null], tools: [7, null] }, false, false],
     ["nonsense", { input: 7, tools: 7 }, false, false],
   ];
-  for (const [name, body, agentTools, stored] of cases) {
-    t.strictSame(responsesNeeds("responses", body), { agentTools, stored }, name);
+  for (const [name, body, usesAgentTools, stored] of cases) {
+    t.strictSame(responsesNeeds("responses", body), { usesAgentTools, stored }, name);
     t.strictSame(
       responsesNeeds("chat_completions", body),
-      { agentTools: false, stored: false },
+      { usesAgentTools: false, stored: false },
       `${name}, in chat completions`,
     );
   }

@@ -27,7 +27,7 @@ function found(
     place: finder.place,
     problem: finder.problem,
     ended: finder.ended,
-    repeated: finder.repeated,
+    repeated: finder.isRepeated,
   };
 }
 

@@ -84,8 +84,8 @@ t.test("what a model does in the Responses API alone goes there, where it is", a
   }
 });
 
-const agent = { agentTools: true, stored: false };
-const continued = { agentTools: false, stored: true };
+const agent = { usesAgentTools: true, stored: false };
+const continued = { usesAgentTools: false, stored: true };
 
 t.test("what a host's Responses API lacks goes there in chat completions", async (t) => {
   const cases: readonly (readonly [string, string, typeof agent, boolean])[] = [
@@ -94,7 +94,7 @@ t.test("what a host's Responses API lacks goes there in chat completions", async
     ["azure", "my-deployment", agent, true],
     ["groq", "openai/gpt-oss-120b", agent, false],
     ["groq", "openai/gpt-oss-120b", continued, false],
-    ["groq", "openai/gpt-oss-120b", { agentTools: false, stored: false }, true],
+    ["groq", "openai/gpt-oss-120b", { usesAgentTools: false, stored: false }, true],
     ["openrouter", "z-ai/glm-5", agent, true],
     ["openrouter", "z-ai/glm-5", continued, false],
     ["xai", "grok-4.6", agent, false],

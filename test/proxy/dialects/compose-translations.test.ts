@@ -37,7 +37,7 @@ function wrapping(name: string): Translation {
         end: () => [{ event: null, data: `end of ${name}` }],
         refuse: (message) => [{ event: null, data: message }],
         usage: name,
-        failed: false,
+        hasFailed: false,
         heldBytes: name.length,
         unsentChars: 2 * name.length,
       };
@@ -138,7 +138,7 @@ const capitals: Translation = {
     end: () => [{ event: null, data: "[DONE]" }],
     refuse: () => [],
     usage: null,
-    failed: false,
+    hasFailed: false,
     heldBytes: 0,
     unsentChars: 0,
   }),

@@ -32,7 +32,7 @@ const lower = (wantsStream = false): AnswerTranslator => {
       return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
     },
     end: () => Buffer.from("end"),
-    failed: false,
+    hasFailed: false,
     untranslatedBytes: 0,
     refused: null,
     usage: null,
@@ -194,7 +194,7 @@ t.test("an error in Sluice's own code isn't treated as the provider's", async (t
     streamType: "text/event-stream; charset=utf-8",
     push: () => null,
     end: () => null,
-    failed: false,
+    hasFailed: false,
     untranslatedBytes: 0,
     refused: null,
     usage: null,
@@ -218,7 +218,7 @@ t.test(
         return failed ? Buffer.from("error") : chunk;
       },
       end: () => Buffer.from("not sent"),
-      get failed() {
+      get hasFailed() {
         return failed;
       },
       untranslatedBytes: 0,

@@ -335,7 +335,7 @@ t.test(
           outcome: "upstream_error",
           usage: null,
           estimated: false,
-          failed: { status: 502, answered: true },
+          failed: { status: 502, isAnswered: true },
         },
         sent,
       );

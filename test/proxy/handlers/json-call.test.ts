@@ -82,7 +82,7 @@ t.test(
     ] as const;
     for (const { operation, provider, body } of table) {
       const call = await callOf(operation, body);
-      t.match(call, { operation, model: "x", repeatable: true, promptBytes: body.length });
+      t.match(call, { operation, model: "x", isRepeatable: true, promptBytes: body.length });
       t.equal(call.problemAt(provider, "m"), null);
       t.same(sentTo(call, provider, "y"), {
         operation,

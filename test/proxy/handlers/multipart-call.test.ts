@@ -122,7 +122,7 @@ t.test(
       operation: "transcriptions",
       model: "whisper",
       promptBytes: 0,
-      repeatable: true,
+      isRepeatable: true,
     });
     for (const model of ["whisper", "w", "größer-3"]) {
       const expected = form.replace("whisper", model);
@@ -141,7 +141,7 @@ t.test("without memory a form waits on disk, and is sent from there", async (t) 
   const reading = await read(form, { memoryMax: 100_000 });
   const call = callOf(reading);
   t.equal(reading.spools.length, 1);
-  t.equal(call.repeatable, true);
+  t.equal(call.isRepeatable, true);
   t.same(await sentAs(call, "other"), { text: form.replace("whisper", "other"), bytes: null });
 });
 
@@ -151,7 +151,7 @@ t.test(
     const form = `${field("model", "whisper")}${file(2_000_000)}${end}`;
     const reading = await read(form);
     const call = callOf(reading);
-    t.equal(call.repeatable, false);
+    t.equal(call.isRepeatable, false);
     t.equal(reading.taken(), heldUploadBytesMax / 65_536, "the rest is still to come");
     t.same(await sentAs(call, "other"), { text: form.replace("whisper", "other"), bytes: null });
     t.same(reading.spools, []);
@@ -164,7 +164,7 @@ t.test(
     const form = `${file(2_000_000)}${field("model", "whisper")}${end}`;
     const reading = await read(form, { length: form.length });
     const call = callOf(reading);
-    t.equal(call.repeatable, true);
+    t.equal(call.isRepeatable, true);
     const { spools } = reading;
     t.same(
       spools.map(({ pieces }) => Buffer.concat(pieces).length),
@@ -369,7 +369,7 @@ t.test("the model of Azure's path counts, and the form gets the target's", async
     t.equal(bytes, text.length, name);
     const finder = new FieldFinder("B", "model");
     finder.push(Buffer.from(text));
-    t.match(finder, { problem: null, repeated: false, ended: true }, name);
+    t.match(finder, { problem: null, isRepeated: false, ended: true }, name);
     t.equal(finder.place?.value, "gpt-4o-transcribe", name);
     t.ok(text.endsWith(`${file(5)}${end}`), name);
   }

@@ -344,10 +344,10 @@ t.test("details have the texts of errors if the operator wants them", async (t) 
   const failed = {
     why,
     status: 400,
-    credentials: false,
-    answered: true,
+    refusesCredentials: false,
+    isAnswered: true,
     retryAfterMs: null,
-    worthRetrying: false,
+    isWorthRetrying: false,
   };
   const detailOf = (texts: boolean): RequestReport => {
     const record = new RequestRecord(0);
@@ -360,7 +360,7 @@ t.test("details have the texts of errors if the operator wants them", async (t) 
     record.note = why;
     const added: RequestReport[] = [];
     const reports = {
-      texts,
+      keepsTexts: texts,
       noteRequest: () => {},
       hasRoom: () => true,
       add: (report: RequestReport) => added.push(report),

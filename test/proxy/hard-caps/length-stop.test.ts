@@ -31,7 +31,7 @@ function bytes(events: readonly Json[]): Buffer {
 
 /** Lets it see pieces of whole events, as they pass. */
 function see(operation: Operation, stop: LengthStop, pieces: readonly Buffer[]): void {
-  const tap = createStreamTap({ operation, hideUsageChunk: false, wholeEvents: true });
+  const tap = createStreamTap({ operation, hideUsageChunk: false, passesWholeEvents: true });
   for (const piece of pieces) {
     tap.push(piece);
     stop.see(piece, tap.passed);

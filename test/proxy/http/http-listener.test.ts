@@ -153,7 +153,7 @@ t.test("a request is read as it was sent, and its reply is sent as given", async
       exchange.path,
       exchange.header("x-custom"),
       exchange.header("absent"),
-      exchange.begun,
+      exchange.hasBegun,
       exchange.gone,
     ],
     ["PUT", "/v1/models", "Value", undefined, false, false],
@@ -176,7 +176,7 @@ t.test("a request is read as it was sent, and its reply is sent as given", async
     ],
     [201, "1", "11", "schön 🙂"],
   );
-  t.equal(exchange.begun, true);
+  t.equal(exchange.hasBegun, true);
 });
 
 t.test("a Latin-1 reply is one byte for each character", async (t) => {
@@ -470,10 +470,10 @@ t.test("of two closes the quicker one holds", async (t) => {
   running.send("GET / HTTP/1.1", "Host: a");
   const exchange = await next();
   const first = listener.close({ idleMs: 60_000, runningMs: 60_000 });
-  t.notOk(exchange.cutByStop);
+  t.notOk(exchange.isCutByStop);
   await listener.close({ idleMs: 0, runningMs: 0 });
   await first;
-  t.ok(exchange.cutByStop);
+  t.ok(exchange.isCutByStop);
   await idle.until(() => idle.closed);
 });
 
@@ -684,7 +684,7 @@ t.test(
     t.equal(notified, 1, "so that it is settled before the proxy leaves");
     await gone;
     await client.until(() => client.closed);
-    t.same([exchange.gone, exchange.cutByStop], [true, true]);
+    t.same([exchange.gone, exchange.isCutByStop], [true, true]);
   },
 );
 
@@ -759,7 +759,7 @@ t.test(
     }
     const closing = listener.close({ idleMs: 0, runningMs: 0 });
     for (const exchange of exchanges) {
-      t.same([exchange.gone, exchange.cutByStop, exchange.begun], [true, true, true]);
+      t.same([exchange.gone, exchange.isCutByStop, exchange.hasBegun], [true, true, true]);
       // The provider answers now.
       exchange.begin(200, text);
       exchange.write(Buffer.from("late"));
@@ -946,7 +946,7 @@ t.test(
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
     const exchange = await next();
     exchange.begin(200, ["content-type", "text/event-stream", "X-One", "1"]);
-    t.equal(exchange.begun, true);
+    t.equal(exchange.hasBegun, true);
     await client.until(() => /\r\nX-One: 1\r\n[^]*\r\n\r\n$/.test(client.received));
     t.match(client.received, /transfer-encoding: chunked/i);
     for (const piece of ["one", "two"]) {
@@ -1254,7 +1254,7 @@ t.test("tunnels are cut with everything else when the grace of a stop is over", 
   exchange.webSocket!.takeOver();
   await listener.close({ idleMs: 0, runningMs: 20 });
   await client.until(() => client.closed);
-  t.ok(exchange.cutByStop);
+  t.ok(exchange.isCutByStop);
 });
 
 t.test("an address that is taken is refused with the operating system's reason", async (t) => {

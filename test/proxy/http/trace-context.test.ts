@@ -30,9 +30,9 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
 
 t.test("a trace is taken over, and nothing that isn't one", async (t) => {
-  t.same(parseTraceparent(`00-${traceId}-${spanId}-01`), { traceId, spanId, sampled: true });
-  t.same(parseTraceparent(` 00-${traceId}-${spanId}-02 `), { traceId, spanId, sampled: false });
-  t.same(parseTraceparent(`01-${traceId}-${spanId}-03-more`), { traceId, spanId, sampled: true });
+  t.same(parseTraceparent(`00-${traceId}-${spanId}-01`), { traceId, spanId, isSampled: true });
+  t.same(parseTraceparent(` 00-${traceId}-${spanId}-02 `), { traceId, spanId, isSampled: false });
+  t.same(parseTraceparent(`01-${traceId}-${spanId}-03-more`), { traceId, spanId, isSampled: true });
   for (const wrong of [
     undefined,
     "",

@@ -51,8 +51,8 @@ t.test("without the header a default applies, that of any path", async (t) => {
 
 t.test("the headers of an answer", async (t) => {
   t.same(waitedHeaders(undefined), []);
-  t.same(waitedHeaders({ ms: 12, preferred: false }), ["x-sluice-waited-ms", "12"]);
-  t.same(waitedHeaders({ ms: 12, preferred: true }), [
+  t.same(waitedHeaders({ ms: 12, isPreferred: false }), ["x-sluice-waited-ms", "12"]);
+  t.same(waitedHeaders({ ms: 12, isPreferred: true }), [
     ...["x-sluice-waited-ms", "12"],
     ...["preference-applied", "wait"],
   ]);

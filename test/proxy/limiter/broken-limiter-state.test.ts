@@ -18,9 +18,9 @@ t.test(
 
 t.test("an admission runs while it has a target and isn't settled", async (t) => {
   const target = { provider: "p", model: "m" };
-  assertRuns({ settled: false, target });
-  t.throws(() => assertRuns({ settled: true, target }), BrokenLimiterState);
-  t.throws(() => assertRuns({ settled: false, target: null }), BrokenLimiterState);
+  assertRuns({ isSettled: false, target });
+  t.throws(() => assertRuns({ isSettled: true, target }), BrokenLimiterState);
+  t.throws(() => assertRuns({ isSettled: false, target: null }), BrokenLimiterState);
   assertLimiter(true, "so");
   t.throws(() => assertLimiter(false, "so"), { message: "assertion failed: so" });
 });

@@ -92,15 +92,15 @@ t.test(
 );
 
 t.test("each event changes what it is about, and no more", async (t) => {
-  t.match(createNotices(), { limited: true, keysExist: null, clusterFailing: null });
+  t.match(createNotices(), { hasLimits: true, keysExist: null, clusterFailing: null });
   for (const [event, changed] of [
-    [{ name: "limited", value: false }, { limited: false }],
+    [{ name: "limited", value: false }, { hasLimits: false }],
     [{ name: "inert_rules", value: 3 }, { inertRules: 3 }],
     [{ name: "inert_budgets", value: 4 }, { inertBudgets: 4 }],
     [{ name: "keys_exist", value: true }, { keysExist: true }],
     [{ name: "imported_keys_exist", value: true }, { importedKeysExist: true }],
     [{ name: "imported_keys_exist", value: false }, { importedKeysExist: false }],
-    [{ name: "hard_limits", value: true }, { hardLimits: true }],
+    [{ name: "hard_limits", value: true }, { hasHardLimits: true }],
     [{ name: "loop_times", value: { min: 2, max: 9 } }, { loopTimes: { min: 2, max: 9 } }],
     [{ name: "store_failing", value: "disk full" }, { storeFailing: "disk full" }],
     [{ name: "cluster_failing", value: "refused" }, { clusterFailing: "refused" }],

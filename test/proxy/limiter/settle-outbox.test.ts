@@ -327,9 +327,9 @@ t.test(
     harness.take();
     harness.client.settle(admission, nothing, () => {});
     t.same(harness.take(), [{ kind: "release", id: 7 }]);
-    const unnumbered = { ...admission, settled: false, targetLsn: 0 };
+    const unnumbered = { ...admission, isSettled: false, targetLsn: 0 };
     harness.client.settle(unnumbered, nothing, () => {});
-    const withoutTarget = { ...admission, settled: false, target: null };
+    const withoutTarget = { ...admission, isSettled: false, target: null };
     harness.client.settle(withoutTarget, nothing, () => {});
     t.same(harness.take(), []);
   },

@@ -38,7 +38,7 @@ const charge = {
   cost: 1_500_000,
   isUnpriced: false,
   atMost: null,
-  answered: true,
+  isAnswered: true,
 };
 const attempt: EndedAttempt = {
   target,
@@ -216,12 +216,12 @@ t.test("hostile names make neither unread text nor more series than allowed", as
     const metrics = fakeMetrics({ vouched: ["vouchedfor"], pathDepth: 8, seriesMax });
     const { counts } = metrics;
     for (const model of hostileNames()) {
-      for (const answered of [false, true]) {
+      for (const isAnswered of [false, true]) {
         const to = { provider: "any", model };
-        const status = answered ? 200 : 404;
+        const status = isAnswered ? 200 : 404;
         const forwarded = { ...attempt.forwarded, status };
         counts.countAttempt({ ...attempt, target: to, forwarded });
-        counts.countCharge({ ...charge, target: to, userPath: `/${model}`, answered });
+        counts.countCharge({ ...charge, target: to, userPath: `/${model}`, isAnswered });
         counts.countRequest({
           ...ended,
           target: to,

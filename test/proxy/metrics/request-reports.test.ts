@@ -34,7 +34,7 @@ const attempt: EndedAttempt = {
   },
 };
 
-function collecting(details = true, texts = true) {
+function collecting(keepsDetails = true, keepsTexts = true) {
   const sent: TrafficReportBody[] = [];
   let due = (): void => {};
   const link = { reachable: true };
@@ -57,12 +57,12 @@ function collecting(details = true, texts = true) {
         due = run;
       },
     },
-    { details, texts },
+    { keepsDetails, keepsTexts },
   );
   return { reports, sent, link, tick: () => due() };
 }
 
-t.test("counts, targets and details go in one report, and begin again", async (t) => {
+t.test("counts, targets and keepsDetails go in one report, and begin again", async (t) => {
   const { reports, sent, tick } = collecting();
   await reports.flush();
   t.same(sent, [], "nothing to say");
@@ -161,7 +161,7 @@ t.test("a failure has a kind", async (t) => {
     [{ status: 529, outcome: upstream, error: error(529) }, "server_error"],
     [{ status: 200, outcome: upstream }, "server_error"],
     [{ status: 200, outcome: "upstream_cut" }, "cut"],
-    [{ status: 200, outcome: "upstream_cut", timedOut: true }, "timeout"],
+    [{ status: 200, outcome: "upstream_cut", hasTimedOut: true }, "timeout"],
   ] as const)
     t.equal(failureKindOf(forwarded), kind, JSON.stringify(forwarded));
 });

@@ -21,10 +21,10 @@ function failed(status: number, more: object = {}): Attempt {
     failed: {
       why: String(status),
       status,
-      credentials: false,
-      answered: true,
+      refusesCredentials: false,
+      isAnswered: true,
       retryAfterMs: null,
-      worthRetrying: true,
+      isWorthRetrying: true,
       ...more,
     },
     outcome: "upstream_error",
@@ -178,8 +178,8 @@ t.test("what speaks against a target, and what doesn't", async (t) => {
   const table: readonly (readonly [what: string, attempt: Attempt, counts: boolean])[] = [
     ["a server error", failed(500), true],
     ["too many requests", failed(429), true],
-    ["no connection, or silence", failed(502, { answered: false }), true],
-    ["our key is refused", failed(502, { credentials: true }), true],
+    ["no connection, or silence", failed(502, { isAnswered: false }), true],
+    ["our key is refused", failed(502, { refusesCredentials: true }), true],
     ["a stream that is cut", { failed: null, outcome: "upstream_cut", note: "reset" }, true],
     ["a missing model", failed(404), false],
     ["a request of the wrong size", failed(400), false],
@@ -196,7 +196,10 @@ t.test("what speaks against a target, and what doesn't", async (t) => {
 
 t.test("a refused provider key is logged once, until the target answers again", async (t) => {
   const { notices, note } = healthAt();
-  const refused = { ...failed(502, { credentials: true }), note: "the provider answered 401" };
+  const refused = {
+    ...failed(502, { refusesCredentials: true }),
+    note: "the provider answered 401",
+  };
   note(a, refused, failed(500), refused, answered, refused);
   t.same(
     notices.filter((line) => line.includes("refuses")),
@@ -238,8 +241,8 @@ t.test("a stream that broke off counts as a failure, with no wait of the provide
 
 t.test("why our key was refused is said in the provider's words, or by its status", async (t) => {
   const { note, notices } = healthAt();
-  note(a, failed(401, { credentials: true }));
-  note(b, { ...failed(401, { credentials: true }), note: "the key has expired" });
+  note(a, failed(401, { refusesCredentials: true }));
+  note(b, { ...failed(401, { refusesCredentials: true }), note: "the key has expired" });
   t.same(notices, ["a refuses: 401", "b refuses: the key has expired"]);
 });
 

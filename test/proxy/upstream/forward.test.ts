@@ -152,7 +152,7 @@ t.test(
           estimated: false,
           outcome: "upstream_error",
           note: `200 with ${given}`,
-          failed: { why: `200 with ${given}`, status: 502, answered: true },
+          failed: { why: `200 with ${given}`, status: 502, isAnswered: true },
         },
         text,
       );
@@ -436,7 +436,7 @@ t.test("when the answer begins it says so: the request isn't sent again", async 
     let begun = 0;
     const one = new Forwarding({ holdsHead, onBegun: () => begun++ });
     play(one);
-    t.same([one.exchange.begun, begun], [true, 1], name);
+    t.same([one.exchange.hasBegun, begun], [true, 1], name);
   }
   let begun = 0;
   const held = new Forwarding({ holdsHead: true, onBegun: () => begun++ });
@@ -456,7 +456,7 @@ t.test(
     t.same(forwarding.exchange.calls, [], "it is held as long as it fits");
     t.ok(forwarding.exchange.ledger.held > others + 20_000);
     forwarding.data(piece);
-    t.equal(forwarding.exchange.begun, true);
+    t.equal(forwarding.exchange.hasBegun, true);
     t.equal(forwarding.exchange.ledger.held, others);
     forwarding.data('{"usage":{"prompt_tokens":1,"completion_tokens":4}}').end();
     t.match(await forwarding.finished(), {
@@ -840,7 +840,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
             : {
                 why,
                 status,
-                worthRetrying,
+                isWorthRetrying: worthRetrying,
                 retryAfterMs: what === "too many requests" ? 7000 : null,
               },
         usage: lost.has(what) ? { inputTokens: estimate(0) } : null,
@@ -873,14 +873,14 @@ t.test("a failed answer without content is charged the usage that it reports", a
     new Forwarding({ holdsHead: true }).head(200).data(JSON.stringify(whole)).end(),
   ]) {
     const { failed: failure, usage, estimated } = await forwarding.finished();
-    t.match(failure, { status: 502, worthRetrying: true });
+    t.match(failure, { status: 502, isWorthRetrying: true });
     t.match({ usage, estimated }, { usage: { totalTokens: 920 }, estimated: false });
   }
 });
 
 t.test("a translated answer that says that the model failed is charged as reported", async (t) => {
   const usage = { prompt_tokens: 5000, completion_tokens: 80, total_tokens: 5080 };
-  const translator = { usage, untranslatedBytes: 0, refused: null, failed: false };
+  const translator = { usage, untranslatedBytes: 0, refused: null, hasFailed: false };
   const whole = new Forwarding({ translator, reasonsByDefault: () => true }).head(200);
   const reason = "the provider ended its answer with an error";
   whole.sink.onFailure({ kind: "broken", reason, isFailedAnswer: true });

@@ -3,7 +3,7 @@ import t from "tap";
 import { readRetryAfterMs, retryWaitMs } from "../../../proxy/upstream/retry-wait.js";
 
 const provider = { retries: 3, retryWaitMaxMs: 2000, firstByteTimeoutMs: 600_000 };
-const failed = { worthRetrying: true, retryAfterMs: null };
+const failed = { isWorthRetrying: true, retryAfterMs: null };
 const first = { retried: 0, elapsedMs: 0, random: 1 };
 
 t.test("each retry may wait twice as long as the one before, up to the bound", async (t) => {
@@ -27,7 +27,7 @@ t.test("a provider is left alone for as long as it asks, or isn't asked again", 
   t.equal(after(2000), 2125);
   t.equal(after(2001), null);
   t.equal(after(Infinity), null);
-  t.equal(retryWaitMs({ ...failed, worthRetrying: false }, first, provider), null);
+  t.equal(retryWaitMs({ ...failed, isWorthRetrying: false }, first, provider), null);
 });
 
 t.test("no wait is shorter than asked, longer than allowed or beyond the deadline", async () => {
@@ -44,7 +44,7 @@ t.test("no wait is shorter than asked, longer than allowed or beyond the deadlin
     fc.property(waits, ({ retries, retried, retryWaitMaxMs, retryAfterMs, ...rest }) => {
       const { elapsedMs, random, firstByteTimeoutMs } = rest;
       const waitMs = retryWaitMs(
-        { worthRetrying: true, retryAfterMs },
+        { isWorthRetrying: true, retryAfterMs },
         { retried, elapsedMs, random },
         { retries, retryWaitMaxMs, firstByteTimeoutMs },
       );

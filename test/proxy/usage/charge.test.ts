@@ -104,7 +104,7 @@ t.test("what a call is charged, by how it ended", async (t) => {
     ["failed", { body: reports(5) }, [5, false, 5]],
     ["complete", { events: failure }, onlyBounded],
     ["complete", { events: failure, translation: {} }, onlyBounded],
-    ["complete", { events: failure, translation: { failed: true } }, [10, true, request]],
+    ["complete", { events: failure, translation: { hasFailed: true } }, [10, true, request]],
     ["complete", { events: failure, translation: { usage: usage(5) } }, [5, true, request]],
     ["complete", { events: delta("x".repeat(8)) + failure }, [12, true, request]],
     ["complete", { events: start + failure, seconds: 3 }, [4, true, request]],

@@ -81,7 +81,7 @@ t.test("an error is seen in every dialect", async (t) => {
     ["responses", { type: "response.failed", response: { error: { message: "x" } } }],
   ];
   for (const [operation, event] of cases)
-    t.equal(read(operation, event).errorSeen, true, JSON.stringify(event));
+    t.equal(read(operation, event).hasSeenError, true, JSON.stringify(event));
   const others: readonly (readonly [Operation, object])[] = [
     [
       "chat_completions",
@@ -99,7 +99,7 @@ t.test("an error is seen in every dialect", async (t) => {
     ["responses", { type: "response.output_text.delta", delta: '{"object":"error"}' }],
   ];
   for (const [operation, event] of others)
-    t.equal(read(operation, event).errorSeen, false, JSON.stringify(event));
+    t.equal(read(operation, event).hasSeenError, false, JSON.stringify(event));
 });
 
 t.test("text after the last usage is counted separately", async (t) => {
@@ -162,9 +162,9 @@ t.test("an event is one of usage alone if it has nothing else for the client", a
 t.test("a stream has finished once it says why", async (t) => {
   const chunk = (finish_reason: string | null) => ({ choices: [{ delta: {}, finish_reason }] });
   for (const operation of ["chat_completions", "completions"] as const) {
-    t.equal(read(operation).finished, false);
-    t.equal(read(operation, chunk(null), chunk("")).finished, false);
-    t.equal(read(operation, chunk(null), chunk("stop")).finished, true);
+    t.equal(read(operation).isFinished, false);
+    t.equal(read(operation, chunk(null), chunk("")).isFinished, false);
+    t.equal(read(operation, chunk(null), chunk("stop")).isFinished, true);
   }
 });
 
@@ -173,10 +173,10 @@ t.test("usage is no error, and an error no usage", async (t) => {
   const text = { choices: [{ delta: { content: "12345678" } }] };
   const error = { error: { message: "x" } };
   const seen = read("chat_completions", usage, text);
-  t.same([seen.errorSeen, seen.contentCharsSinceUsage], [false, 8]);
+  t.same([seen.hasSeenError, seen.contentCharsSinceUsage], [false, 8]);
   const failed = read("chat_completions", usage, text, error);
   t.match(failed.usage, { inputTokens: 1, outputTokens: 2 });
-  t.same([failed.errorSeen, failed.contentCharsSinceUsage], [true, 8]);
+  t.same([failed.hasSeenError, failed.contentCharsSinceUsage], [true, 8]);
 });
 
 t.test("an event that breaks off says nothing, and the next one is read whole", async (t) => {
@@ -270,8 +270,8 @@ t.test("an answer isn't complete while a choice goes on after another one has en
     // Some hosts of Gemini's dialect say so in each chunk.
     ["stream_generate_content", [google("a"), google("b")], true],
   ] as const) {
-    const { finished } = read(operation, ...events);
-    t.equal(finished, isComplete, JSON.stringify(events));
+    const { isFinished } = read(operation, ...events);
+    t.equal(isFinished, isComplete, JSON.stringify(events));
   }
 });
 

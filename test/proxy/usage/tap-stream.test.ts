@@ -89,7 +89,7 @@ t.test("without hiding everything passes immediately to the end", async (t) => {
   }
   t.equal(tap.end(), null);
   t.same(tap.usage, seven);
-  t.equal(tap.errorSeen, false);
+  t.equal(tap.hasSeenError, false);
 });
 
 t.test(
@@ -341,7 +341,7 @@ t.test("an error is seen when it is an object or a text at the top", async (t) =
     for (const event of events) {
       const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
       run(tap, [event]);
-      t.equal(tap.errorSeen, expected, event);
+      t.equal(tap.hasSeenError, expected, event);
     }
   }
 });
@@ -377,7 +377,7 @@ t.test("events that aren't JSON, or only look like usage, pass without harm", as
   ]) {
     const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
     t.equal(run(tap, [text]).join(""), text);
-    t.same([tap.usage.kind, tap.errorSeen], ["absent", false], text);
+    t.same([tap.usage.kind, tap.hasSeenError], ["absent", false], text);
   }
 });
 
@@ -478,7 +478,7 @@ t.test(
         "a failed response",
         "responses",
         { response: { output: [{ result: b64 }], error: { message: b64 }, usage: counts } },
-        { usage: fifty, errorSeen: true },
+        { usage: fifty, hasSeenError: true },
       ],
       [
         "a response with many small things",
@@ -523,7 +523,7 @@ t.test(
           run(tap, [bytes.subarray(0, cut), bytes.subarray(cut)]);
           if (cut % 997 === 0)
             t.match(
-              { usage: tap.usage, note: tap.note, errorSeen: tap.errorSeen },
+              { usage: tap.usage, note: tap.note, hasSeenError: tap.hasSeenError },
               expected,
               `${name}, ${frame}, ${cut}`,
             );
@@ -867,8 +867,8 @@ t.test(
         tap.end();
         t.match(tap.usage, { inputTokens: 3, outputTokens: 4 }, `${JSON.stringify(end)}, large`);
       }
-    const plain = ({ usage, contentChars, errorSeen, note }: StreamTap): object => ({
-      ...{ usage, contentChars, errorSeen, note },
+    const plain = ({ usage, contentChars, hasSeenError, note }: StreamTap): object => ({
+      ...{ usage, contentChars, hasSeenError, note },
     });
     for (const [name, [operation, text]] of Object.entries(streams))
       for (const hideUsageChunk of [false, true]) {
@@ -906,7 +906,7 @@ t.test(
         const options = {
           operation: "chat_completions",
           hideUsageChunk,
-          wholeEvents: true,
+          passesWholeEvents: true,
         } as const;
         const tap = createStreamTap(options);
         let sent = "";
@@ -926,7 +926,7 @@ t.test("an incomplete event can be dropped, so that another one follows", async 
   const options = {
     operation: "chat_completions",
     hideUsageChunk: false,
-    wholeEvents: true,
+    passesWholeEvents: true,
   } as const;
   for (const incomplete of ["data: {", "data: {}\n", "data: {}\r", ": note\r\n"]) {
     const tap = createStreamTap(options);
@@ -947,7 +947,7 @@ t.test(
     const options = {
       operation: "chat_completions",
       hideUsageChunk: false,
-      wholeEvents: true,
+      passesWholeEvents: true,
     } as const;
     const tap = createStreamTap({ ...options, eventBytesMax: 20 });
     const large = chunk({ content: "x".repeat(50) });

@@ -35,19 +35,19 @@ t.test(
     const before = process.umask();
     t.teardown(() => void process.umask(before));
     for (const umask of [0o022, 0o000, 0o077]) {
-      for (const { groupAccess, socket, directory } of [
-        { groupAccess: false, socket: "600", directory: "700" },
-        { groupAccess: true, socket: "660", directory: "750" },
+      for (const { allowsGroup, socket, directory } of [
+        { allowsGroup: false, socket: "600", directory: "700" },
+        { allowsGroup: true, socket: "660", directory: "750" },
       ]) {
         const path = join(temporary(t), "run", "limiterd.sock");
         process.umask(umask);
-        const { listener } = await listening(t, path, { groupAccess });
+        const { listener } = await listening(t, path, { allowsGroup });
         t.equal(process.umask(), umask, "the mask is as it was");
-        t.equal(modeOf(path), socket, `socket, umask ${umask.toString(8)}, group ${groupAccess}`);
+        t.equal(modeOf(path), socket, `socket, umask ${umask.toString(8)}, group ${allowsGroup}`);
         t.equal(
           modeOf(join(path, "..")),
           directory,
-          `directory, umask ${umask.toString(8)}, group ${groupAccess}`,
+          `directory, umask ${umask.toString(8)}, group ${allowsGroup}`,
         );
         void listener.close();
       }
@@ -68,7 +68,7 @@ t.test(
   "the socket for administration is the owner's alone, whatever the other's group may",
   async (t) => {
     const path = join(temporary(t), "run", "limiterd-admin.sock");
-    await listening(t, path, { groupAccess: true, ownerOnly: true });
+    await listening(t, path, { allowsGroup: true, isOwnerOnly: true });
     t.equal(modeOf(path), "600");
     t.equal(modeOf(join(path, "..")), "750", "the directory is for both");
   },
@@ -118,7 +118,7 @@ t.test("an existing directory keeps its mode", async (t) => {
 t.test("a socket with a living listener is refused, and the listener isn't affected", async (t) => {
   const path = join(temporary(t), "limiterd.sock");
   const first = await listening(t, path);
-  const refused = await listen({ path, groupAccess: false, ...new Observed().handlers }).then(
+  const refused = await listen({ path, allowsGroup: false, ...new Observed().handlers }).then(
     () => null,
     (error: unknown) => error,
   );
@@ -161,7 +161,7 @@ t.test("a file, and a directory, in the socket's place are refused and left alon
   const directory = temporary(t);
   const file = join(directory, "file");
   writeFileSync(file, "precious");
-  const refused = await listen({ path: file, groupAccess: false, ...new Observed().handlers }).then(
+  const refused = await listen({ path: file, allowsGroup: false, ...new Observed().handlers }).then(
     () => null,
     (error: unknown) => error,
   );
@@ -169,7 +169,7 @@ t.test("a file, and a directory, in the socket's place are refused and left alon
   t.equal(readFileSync(file, "utf8"), "precious");
   const inner = join(directory, "inner");
   mkdirSync(inner);
-  await t.rejects(listen({ path: inner, groupAccess: false, ...new Observed().handlers }));
+  await t.rejects(listen({ path: inner, allowsGroup: false, ...new Observed().handlers }));
   t.ok(statSync(inner).isDirectory());
 });
 

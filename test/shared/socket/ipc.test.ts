@@ -88,7 +88,7 @@ t.test(
   "a client that retries connects when the daemon starts, and again after a restart",
   async (t) => {
     const path = join(temporary(t), "limiterd.sock");
-    const client = dialling(t, path, { retry: true });
+    const client = dialling(t, path, { mayRetry: true });
     await client.until(() => client.count("error ENOENT") >= 1);
     const first = await listening(t, path);
     await client.until(() => client.count("connect") === 1);
@@ -111,7 +111,7 @@ t.test(
 t.test("a closed link doesn't reconnect", async (t) => {
   const path = join(temporary(t), "limiterd.sock");
   const server = await listening(t, path);
-  const client = dialling(t, path, { retry: true });
+  const client = dialling(t, path, { mayRetry: true });
   await client.until(() => client.count("connect") === 1);
   await server.until(() => server.count("connect") === 1);
   client.peers[0]!.send(Buffer.from("bye"));

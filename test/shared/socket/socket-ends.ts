@@ -62,7 +62,7 @@ export async function listening(
   options: Partial<ListenOptions> = {},
 ): Promise<Observed & { readonly listener: Listener }> {
   const observed = new Observed();
-  const listener = await listen({ path, groupAccess: false, ...observed.handlers, ...options });
+  const listener = await listen({ path, allowsGroup: false, ...observed.handlers, ...options });
   t.teardown(() => listener.close());
   return Object.assign(observed, { listener });
 }
@@ -76,7 +76,7 @@ export function dialling(
   const observed = new Observed();
   const link = dial({
     path,
-    retry: false,
+    mayRetry: false,
     ...observed.handlers,
     onError: (error) => observed.saw(`error ${error.code}`),
     ...options,

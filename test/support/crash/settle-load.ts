@@ -34,7 +34,7 @@ export async function settleMany(
   const link = await new Promise<{ peer: Peer; close(): void }>((resolve, reject) => {
     const dialed = dial({
       path: socketPath,
-      retry: false,
+      mayRetry: false,
       onError: reject,
       onClose: () => {},
       onConnect: (peer) => {

@@ -12,8 +12,8 @@ const handlers = {
 };
 if (end === "listen") {
   const inherited = fd === undefined ? {} : { fd: Number(fd) };
-  const listener = await listen({ path: path!, groupAccess: false, ...inherited, ...handlers });
+  const listener = await listen({ path: path!, allowsGroup: false, ...inherited, ...handlers });
   process.on("message", () => void listener.close());
-} else dial({ path: path!, retry: false, ...handlers, onError: () => {} });
+} else dial({ path: path!, mayRetry: false, ...handlers, onError: () => {} });
 process.on("disconnect", () => process.exit(0));
 process.send?.("ready");

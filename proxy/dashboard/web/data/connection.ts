@@ -21,7 +21,7 @@ export class ConnectionWatch {
   }
 
   /** The live stream reports that the daemon has gone or returned. */
-  daemonIs(away: boolean): void {
-    this.#state.value = away ? "daemon-away" : "ok";
+  daemonIs(isAway: boolean): void {
+    this.#state.value = isAway ? "daemon-away" : "ok";
   }
 }

@@ -35,7 +35,7 @@ export class Poll<T> {
   readonly #state = signal<PolledValue<T>>({ body: null, heardMs: 0, problem: null });
   #timer: ReturnType<typeof setTimeout> | null = null;
   #asking: AbortController | null = null;
-  #running = false;
+  #isRunning = false;
   /** Whether news arrived during a request. */
   #hasNews = false;
   #restsUntilMs = 0;
@@ -51,7 +51,7 @@ export class Poll<T> {
 
   /** Returns a function that stops it. */
   start(): () => void {
-    this.#running = true;
+    this.#isRunning = true;
     const onVisible = (): void => {
       if (document.visibilityState === "visible" && this.#timer === null && this.#times.everyMs > 0)
         this.refresh();
@@ -59,7 +59,7 @@ export class Poll<T> {
     this.refresh();
     document.addEventListener("visibilitychange", onVisible);
     return () => {
-      this.#running = false;
+      this.#isRunning = false;
       document.removeEventListener("visibilitychange", onVisible);
       this.#asking?.abort();
       this.#later(null);
@@ -102,7 +102,7 @@ export class Poll<T> {
   #later(ms: number | null): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const isWanted = this.#running && document.visibilityState === "visible";
+    const isWanted = this.#isRunning && document.visibilityState === "visible";
     if (ms === null || ms === 0 || !isWanted) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;

@@ -77,7 +77,7 @@ export function Confirm(props: ConfirmProps) {
             label={shellTexts.typeWord(word)}
             value={typed}
             onInput={setTyped}
-            mono
+            isMono
             autoFocus
           />
         )}
@@ -89,7 +89,7 @@ export function Confirm(props: ConfirmProps) {
         <DialogFoot
           onCancel={onClose}
           submit={submit}
-          danger
+          isDangerous
           busy={isBusy || (word !== undefined && typed.trim() !== word)}
         />
       </form>

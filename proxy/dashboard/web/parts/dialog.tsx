@@ -64,12 +64,12 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
 export function DialogFoot({
   onCancel,
   submit,
-  danger = false,
+  isDangerous = false,
   busy,
 }: {
   readonly onCancel: () => void;
   readonly submit: string;
-  readonly danger?: boolean;
+  readonly isDangerous?: boolean;
   readonly busy: boolean;
 }) {
   const isAway = useIsAway();
@@ -80,7 +80,7 @@ export function DialogFoot({
       </button>
       <button
         type="submit"
-        class={danger ? "button primary danger" : "button primary"}
+        class={isDangerous ? "button primary danger" : "button primary"}
         {...offWhile(busy || isAway)}
       >
         {submit}

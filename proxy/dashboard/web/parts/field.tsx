@@ -15,7 +15,7 @@ interface TextFieldProps extends FieldProps {
   readonly onInput: (value: string) => void;
   readonly kind?: "text" | "password" | "number" | "time";
   /** Fixed-width letters, for paths and names. */
-  readonly mono?: boolean;
+  readonly isMono?: boolean;
   readonly placeholder?: string;
   /** Gets the focus when it appears. */
   readonly autoFocus?: boolean;
@@ -31,14 +31,14 @@ export function TextField(props: TextFieldProps) {
   useEffect(() => {
     if (props.autoFocus === true) input.current?.focus();
   }, []);
-  const { label, hint, error = null, value, onInput, kind = "text", mono = false } = props;
+  const { label, hint, error = null, value, onInput, kind = "text", isMono = false } = props;
   const { suggestions } = props;
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <input
         id={id}
-        class={mono ? "input mono" : "input"}
+        class={isMono ? "input mono" : "input"}
         {...(kind === "password" || kind === "time"
           ? { type: kind }
           : { type: "text" as const, list: suggestions && `${id}-list` })}

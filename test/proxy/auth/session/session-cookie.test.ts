@@ -10,8 +10,8 @@ import { FakeExchange } from "../../fake-exchange.js";
 
 const token = `${"A".repeat(42)}b`;
 const other = "C".repeat(43);
-const plain = { token, secure: false };
-const secure = { token, secure: true };
+const plain = { token, isSecure: false };
+const secure = { token, isSecure: true };
 
 t.test("the session's cookie is found among others", async (t) => {
   const table: readonly (readonly [string, typeof plain | null])[] = [
@@ -65,7 +65,7 @@ t.test("the cookie that is sent is the one that is read", async (t) => {
   t.match(endedCookie(false), /^sluice=; .*; Max-Age=0$/);
   t.match(endedCookie(true), /^__Host-sluice=; .*; Secure; Max-Age=0$/);
   for (const cookie of [plain, secure])
-    t.same(readSessionCookie(sessionCookie(cookie).split(";")[0], cookie.secure), cookie);
+    t.same(readSessionCookie(sessionCookie(cookie).split(";")[0], cookie.isSecure), cookie);
 });
 
 t.test("no header breaks it, and nothing but one token of the right form comes of it", async () => {

@@ -41,8 +41,8 @@ t.test("the model is the top-level one, unescaped, wherever it is", async (t) =>
 
 t.test("the scan ends with the object, or when it can't be one", async (t) => {
   for (const text of ['{"model":"m"}', "{}", '{"a":{}}', "[", '"', '{"model":1,"model"'])
-    t.ok(scan(text).over, text);
-  for (const text of ["", " ", "{", '{"a":{}', '{"model":"m"']) t.notOk(scan(text).over, text);
+    t.ok(scan(text).isOver, text);
+  for (const text of ["", " ", "{", '{"a":{}', '{"model":"m"']) t.notOk(scan(text).isOver, text);
 });
 
 t.test("a repeated model is seen, however it is written and wherever it is cut", async (t) => {
@@ -61,7 +61,7 @@ t.test("a repeated model is seen, however it is written and wherever it is cut",
   for (const text of [...twice, ...once])
     for (let cut = 0; cut <= text.length; cut++)
       t.equal(
-        scan(text.slice(0, cut), text.slice(cut)).repeated,
+        scan(text.slice(0, cut), text.slice(cut)).isRepeated,
         twice.includes(text),
         `${text.slice(0, cut)} ${text.slice(cut)}`,
       );

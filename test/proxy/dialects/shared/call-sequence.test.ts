@@ -24,7 +24,7 @@ function seen(pieces: readonly (Piece | "end")[]): string {
       continue;
     }
     const [index, id, name, text] = piece;
-    calls.add({ kind: "call", index, id, clientId: id, name, custom: false, text });
+    calls.add({ kind: "call", index, id, clientId: id, name, isCustom: false, text });
   }
   return out;
 }

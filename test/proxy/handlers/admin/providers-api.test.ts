@@ -34,10 +34,10 @@ t.test(
     const failed = {
       why: "503",
       status: 503,
-      credentials: false,
-      answered: true,
+      refusesCredentials: false,
+      isAnswered: true,
       retryAfterMs: null,
-      worthRetrying: true,
+      isWorthRetrying: true,
     };
     const openai = { provider: "openai", model: "gpt-4o" };
     targetHealth.note(openai, 0, { failed: null, outcome: "complete", note: null });

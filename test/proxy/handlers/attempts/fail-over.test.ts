@@ -21,11 +21,11 @@ function ended(how: string, name: string): ForwardResult {
     how === "ok"
       ? null
       : {
-          answered: how !== "-",
+          isAnswered: how !== "-",
           status: how === "-" ? 502 : Number(status),
           retryAfterMs: retryAfter === "" ? null : Number(retryAfter) * 1000,
-          worthRetrying: false,
-          credentials: false,
+          isWorthRetrying: false,
+          refusesCredentials: false,
           why: `${how} of ${name}`,
         };
   return {

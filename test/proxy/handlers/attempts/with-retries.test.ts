@@ -33,7 +33,7 @@ function ended(how: string | RefusedPart): ForwardResult {
       : {
           why: how,
           retryAfterMs: null,
-          worthRetrying: !how.endsWith("!"),
+          isWorthRetrying: !how.endsWith("!"),
           status: Number.parseInt(how, 10),
         };
   return {

@@ -98,7 +98,7 @@ t.test("in all else it behaves as its exchange", async (t) => {
       recording.query,
       recording.rawHeaders,
       recording.gone,
-      recording.begun,
+      recording.hasBegun,
     ],
     [client.id, client.method, client.path, client.query, client.rawHeaders, false, false],
   );

@@ -60,11 +60,11 @@ t.test("while nothing comes, its client is sent a comment, or Anthropic's ping",
     t.equal(inner.sent("x-request-id"), "req_test");
     t.equal(inner.sent("x-ratelimit-limit-requests"), "5");
     t.equal(sent(), keepAlive);
-    t.notOk(exchange.begun, "to the steps nothing has begun");
+    t.notOk(exchange.hasBegun, "to the steps nothing has begun");
     pass(2 * silenceMs);
     t.equal(sent(), keepAlive.repeat(3));
     exchange.begin(200, stream);
-    t.ok(exchange.begun);
+    t.ok(exchange.hasBegun);
     exchange.write(event("a"));
     exchange.end();
     t.same(inner.calls, ["begin", "write", "write", "write", "write", "end"]);
@@ -223,7 +223,7 @@ t.test("a client whose request waits is told its place, then gets its stream", a
     t.equal(inner.status, 200);
     t.equal(inner.sent("content-type"), "text/event-stream");
     t.equal(inner.sent("x-request-id"), "req_test");
-    t.notOk(exchange.begun);
+    t.notOk(exchange.hasBegun);
     onPlace({ position: 1, expectedMs: null });
     if (first !== null) t.equal(sent(), first + second);
     else t.match(sent(), /^(data: \{.*"parts": \[\{"text": ""\}\].*\}\n\n){2}$/);

@@ -71,7 +71,7 @@ t.test("its body is read within its bound and its memory", async (t) => {
 t.test("a stream passes in pieces, any other answer as a whole, each ends once", async (t) => {
   const stream = make();
   stream.exchange.begin(200, ["Content-Type", "text/event-stream"]);
-  t.ok(stream.exchange.begun);
+  t.ok(stream.exchange.hasBegun);
   t.notOk(stream.exchange.write(Buffer.from("a")), "the client reads too slowly");
   stream.exchange.end();
   stream.exchange.end();

@@ -32,7 +32,7 @@ const running = (lsn: number): Admission => ({
   targetLsn: lsn,
   submission: false,
   startedMonoMs: 2,
-  settled: false,
+  isSettled: false,
 });
 const verdict = {
   kind: "admitted",
@@ -103,7 +103,7 @@ t.test("what the daemon granted is what the settle will name", async (t) => {
     submission: false,
     pricedOnly: false,
     startedMonoMs: 11,
-    settled: false,
+    isSettled: false,
   };
   t.same(grantedAdmission(request, verdict), granted);
   t.same(grantedAdmission(request, { ...verdict, pricedOnly: true }), {
@@ -139,7 +139,7 @@ t.test("a request that goes unasked goes to its first target, which counts it la
     submission: false,
     pricedOnly: false,
     startedMonoMs: 11,
-    settled: false,
+    isSettled: false,
   };
   t.same(failOpenAdmission(request, 0), unasked);
   t.same(failOpenAdmission(request, unlimitedLsn), {

@@ -434,7 +434,7 @@ t.test(
                 const open = asked.filter(
                   ({ outcome }) =>
                     outcome?.kind === "admitted" &&
-                    !outcome.admission.settled &&
+                    !outcome.admission.isSettled &&
                     outcome.admission.target !== null,
                 );
                 if (open.length === 0) break;
@@ -451,7 +451,7 @@ t.test(
                 const open = asked.filter(
                   ({ outcome }) =>
                     outcome?.kind === "admitted" &&
-                    !outcome.admission.settled &&
+                    !outcome.admission.isSettled &&
                     outcome.admission.target !== null,
                 );
                 if (open.length === 0) break;
@@ -492,7 +492,7 @@ t.test(
           await pair.settleDown();
           const waiting = asked.filter(({ outcome }) => outcome === null).length + rerouting.size;
           for (const { outcome } of asked) {
-            if (outcome?.kind !== "admitted" || outcome.admission.settled) continue;
+            if (outcome?.kind !== "admitted" || outcome.admission.isSettled) continue;
             const spent = outcome.admission.target === null ? 0 : 1;
             pair.harness.client.settle(
               outcome.admission,

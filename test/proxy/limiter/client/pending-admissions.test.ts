@@ -51,7 +51,7 @@ t.test(
         userPath: "/team/app",
         admittedAtMs: 123,
         lsn: 9,
-        settled: false,
+        isSettled: false,
       },
     });
   },
@@ -156,7 +156,7 @@ t.test(
           : {
               kind: "admitted",
               headers: null,
-              admission: { userPath: "/team", target: gpt, settled: false },
+              admission: { userPath: "/team", target: gpt, isSettled: false },
             },
         failureMode,
       );
@@ -480,7 +480,7 @@ t.test("a request that waits for room gets its verdict long after the deadline",
   await promisesResolved();
   t.match(asked.outcome, {
     kind: "admitted",
-    admission: { waited: { ms: 20 * deadlineMs, preferred: true } },
+    admission: { waited: { ms: 20 * deadlineMs, isPreferred: true } },
   });
   asked.leave!();
   t.notMatch(kinds(harness.take()), /cancel/);
@@ -510,7 +510,7 @@ t.test("a refusal says how long the request has waited", async (t) => {
   harness.advance(500);
   harness.refuses(asked.id);
   await promisesResolved();
-  t.match(asked.outcome, { kind: "refused", waited: { ms: 500, preferred: true } });
+  t.match(asked.outcome, { kind: "refused", waited: { ms: 500, isPreferred: true } });
 });
 
 t.test("a client that leaves cancels its wait; a verdict that crosses is withdrawn", async (t) => {

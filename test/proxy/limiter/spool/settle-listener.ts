@@ -38,7 +38,7 @@ export async function listenForSettles(t: Test, answer: (heard: Heard, peer: Pee
   const waiting: (() => void)[] = [];
   const listener = await listen({
     path,
-    groupAccess: false,
+    allowsGroup: false,
     onConnect: (peer) => void readers.set(peer, createFrameReader(frameBytesMaxToDaemon)),
     onClose(peer) {
       readers.delete(peer);

@@ -36,10 +36,10 @@ const answered: EndedCall = {
 const failure = {
   why: "503",
   status: 503,
-  credentials: false,
-  answered: true,
+  refusesCredentials: false,
+  isAnswered: true,
   retryAfterMs: null,
-  worthRetrying: true,
+  isWorthRetrying: true,
 };
 const failed: EndedCall = {
   ...answered,
@@ -99,7 +99,7 @@ t.test("the attributes of an attempt", async (t) => {
     [
       "no answer: there is no status",
       {},
-      { ...failed, status: 502, failed: { ...failure, answered: false } },
+      { ...failed, status: 502, failed: { ...failure, isAnswered: false } },
       { "error.type": "502" },
     ],
     [

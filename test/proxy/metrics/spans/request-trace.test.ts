@@ -60,7 +60,7 @@ const what = {
 
 t.test("a request's span is below the caller's, its attempts' are below its own", async (t) => {
   const { made, tracing } = makeTracing({ monoMs: 130, nowMs: 10_130 });
-  const parent = { traceId: "t7", spanId: "c1", sampled: true };
+  const parent = { traceId: "t7", spanId: "c1", isSampled: true };
   const trace = tracing.begin("POST /v1/x", parent, 100)!;
   t.equal(trace.traceId, "t7");
   trace.noteVerdict("admitted", 12);
@@ -104,13 +104,13 @@ t.test("an attempt that an exception has ended is an error", async (t) => {
 
 t.test("a request whose caller doesn't record its trace has no span", async (t) => {
   const { made, tracing } = makeTracing({ monoMs: 0, nowMs: 0 });
-  t.equal(tracing.begin("GET /", { traceId: "t", spanId: "s", sampled: false }, 0), null);
+  t.equal(tracing.begin("GET /", { traceId: "t", spanId: "s", isSampled: false }, 0), null);
   t.same(made, []);
 });
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
-const recorded = { traceId, sampled: true };
-const unrecorded = { traceId, sampled: false };
+const recorded = { traceId, isSampled: true };
+const unrecorded = { traceId, isSampled: false };
 
 t.test("each sampler, by what the caller says", async (t) => {
   // Of a part of one half, by chances of 0.4 and 0.6; the id's random part is 0.93.
@@ -141,7 +141,7 @@ t.test("each sampler, by what the caller says", async (t) => {
 t.test("a ratio takes all, none, or the same traces as any smaller one and more", async (t) => {
   const ids = fc.stringMatching(/^[0-9a-f]{32}$/);
   const takes = (id: string, sample: number): boolean =>
-    isSampled({ sampler: "traceidratio", sample }, { traceId: id, sampled: false }, () => 0);
+    isSampled({ sampler: "traceidratio", sample }, { traceId: id, isSampled: false }, () => 0);
   fc.assert(
     fc.property(ids, fc.double({ min: 0, max: 1, noNaN: true }), (id, sample) => {
       if (takes(id, 0) || !takes(id, 1)) return false;

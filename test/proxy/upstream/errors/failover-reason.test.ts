@@ -329,17 +329,17 @@ t.test("a failure that another target would repeat goes to the client immediatel
 t.test("when all have failed, the client gets the most useful failure", async (t) => {
   const sample = {
     why: "",
-    answered: true,
-    credentials: false,
+    isAnswered: true,
+    refusesCredentials: false,
     retryAfterMs: null,
-    worthRetrying: true,
+    isWorthRetrying: true,
   };
   const chosen = (
     ...failures: readonly (number | "unreachable" | "credentials" | readonly [429, number])[]
   ): number => {
     const all = failures.map((one): TargetFailure => {
-      if (one === "credentials") return { ...sample, status: 502, credentials: true };
-      if (one === "unreachable") return { ...sample, status: 502, answered: false };
+      if (one === "credentials") return { ...sample, status: 502, refusesCredentials: true };
+      if (one === "unreachable") return { ...sample, status: 502, isAnswered: false };
       return typeof one === "number"
         ? { ...sample, status: one }
         : { ...sample, status: one[0], retryAfterMs: one[1] };

@@ -88,8 +88,8 @@ t.test(
             return (
               JSON.stringify(texts) === JSON.stringify(expected) &&
               reader.betweenFrames &&
-              !reader.invalid &&
-              !reader.closing
+              !reader.isInvalid &&
+              !reader.isClosing
             );
           },
         ),
@@ -126,7 +126,7 @@ t.test("a close frame is seen at its first bytes, and our own is valid", async (
       payload: Buffer.concat([Buffer.from([0x03, 0xe9]), Buffer.from("the proxy stops")]),
     }),
   );
-  t.ok(read(close.subarray(0, 2)).reader.closing);
+  t.ok(read(close.subarray(0, 2)).reader.isClosing);
   t.same(
     closeFrame(1001, "", "provider"),
     encode({ opcode: 8, payload: Buffer.from([0x03, 0xe9]), mask: [0, 0, 0, 0] }),
@@ -193,7 +193,7 @@ t.test("a frame that never ends is skipped without being kept", async (t) => {
   const piece = Buffer.alloc(1024 * 1024, "x");
   for (let i = 0; i < 64; i++) reader.push(piece);
   t.same(texts, []);
-  t.notOk(reader.betweenFrames || reader.invalid);
+  t.notOk(reader.betweenFrames || reader.isInvalid);
 });
 
 t.test("an invalid frame ends the reading, and no frame may be inserted after it", async (t) => {
@@ -209,7 +209,7 @@ t.test("an invalid frame ends the reading, and no frame may be inserted after it
       Buffer.from(bytes),
       encode({ opcode: 1, payload: Buffer.from("no") }),
     );
-    t.same([reader.invalid, reader.betweenFrames, texts], [true, false, []], name);
+    t.same([reader.isInvalid, reader.betweenFrames, texts], [true, false, []], name);
   }
 });
 

@@ -175,13 +175,13 @@ t.test("the provider's length is sent with the provider's bytes", async (t) => {
 t.test("a large answer isn't held", async (t) => {
   const piece = Buffer.alloc(heldResponseBytesMax / 2 + 1, "x");
   const relaying = new Relaying().head(200).data(piece);
-  t.notOk(relaying.exchange.begun);
+  t.notOk(relaying.exchange.hasBegun);
   relaying.data(piece, piece).end();
   t.same(relaying.exchange.calls, ["begin", "write", "write", "write"]);
   t.equal((await relaying.finished()).status, 200);
   t.ok(
     new Relaying().head(200, [...json, "content-length", String(heldResponseBytesMax + 1)]).exchange
-      .begun,
+      .hasBegun,
     "not even until its first piece, when it says so",
   );
 });
@@ -191,7 +191,7 @@ t.test("an answer for which there is no memory isn't held", async (t) => {
   const others = relaying.exchange.fillMemory(12_000);
   const piece = Buffer.alloc(10_000, "x");
   relaying.head(200).data(piece);
-  t.notOk(relaying.exchange.begun);
+  t.notOk(relaying.exchange.hasBegun);
   relaying.data(piece).end();
   t.same(relaying.exchange.calls, ["begin", "write", "write"]);
   t.equal(relaying.exchange.ledger.held, others);

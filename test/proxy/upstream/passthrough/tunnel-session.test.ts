@@ -19,7 +19,7 @@ const unreadable = new Proxy({}, { get: fail }) as never;
 function session(
   exchange: FakeExchange,
   tunnel: (sink: TunnelSink) => { expect(): void; close(toClient: Buffer): void; abort(): void },
-  asIs = false,
+  passesAsIs = false,
   client: { onStop?: () => void } = {},
 ): ReturnType<typeof tunnelSession> {
   const upstream = {
@@ -33,7 +33,7 @@ function session(
     requestHeaders: [],
     limits: [],
     headers: [],
-    asIs,
+    passesAsIs,
     sessions: new OpenSessions(),
     modelOutputMax: null,
     onProgress: () => {},
@@ -110,7 +110,7 @@ t.test("a stop tells both sides of a running session, unless one is within a fra
     [Buffer.from("81", "hex"), false],
   ] as const) {
     const exchange = new FakeExchange({ method: "GET", path: "/v1/realtime" });
-    exchange.cutByStop = true;
+    exchange.isCutByStop = true;
     const client: { onStop?: () => void } = {};
     let done = "";
     const ended = session(
@@ -142,7 +142,7 @@ t.test("a session whose client is gone names who ended it", async (t) => {
     [true, "shutdown"],
   ] as const) {
     const exchange = new FakeExchange({ method: "GET", path: "/v1/realtime" });
-    exchange.cutByStop = cutByStop;
+    exchange.isCutByStop = cutByStop;
     const forwarded = await session(exchange, (sink) => {
       setImmediate(() => {
         opened(sink);

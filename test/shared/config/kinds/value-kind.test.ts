@@ -44,7 +44,7 @@ const cases: Readonly<Record<string, Case>> = {
     refused: [-1, 65_536, 1.5, "1.5", "http", "", "0x10", "1e3", NaN, Infinity, true, null, [1]],
   },
   "a number of seconds": {
-    kind: seconds({ min: 0.01, max: 60, zero: true }),
+    kind: seconds({ min: 0.01, max: 60, allowsZero: true }),
     taken: [
       [0, 0],
       ["0", 0],
@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, Case>> = {
     refused: [-1, 0.001, 61, "1s", "", null, NaN],
   },
   "a number of seconds above zero": {
-    kind: seconds({ min: 0.1, max: 60, zero: false }),
+    kind: seconds({ min: 0.1, max: 60, allowsZero: false }),
     taken: [[0.1, 100]],
     refused: [0, "0"],
   },

@@ -143,7 +143,7 @@ function CalendarPart({
       <CheckField
         label={texts.rolling}
         checked={draft.rolling}
-        onChange={(rolling) => onChange({ rolling })}
+        onChange={(isRolling) => onChange({ rolling: isRolling })}
       />
       <div class="form-row">
         <TextField

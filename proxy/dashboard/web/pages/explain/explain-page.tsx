@@ -106,28 +106,28 @@ function QuestionForm({ question, isBusy, onChange, onAsk }: QuestionFormProps) 
             label={texts.path}
             hint={texts.pathHint}
             placeholder="/team/app"
-            mono
+            isMono
             value={question.path}
             onInput={(path) => set({ path })}
           />
           <TextField
             label={texts.model}
             hint={texts.modelHint}
-            mono
+            isMono
             value={question.model}
             onInput={(model) => set({ model })}
           />
           <TextField
             label={texts.key}
             hint={texts.keyHint}
-            mono
+            isMono
             value={question.key}
             onInput={(key) => set({ key })}
           />
           <TextField
             label={texts.session}
             hint={texts.sessionHint}
-            mono
+            isMono
             value={question.session}
             onInput={(session) => set({ session })}
           />
@@ -136,7 +136,7 @@ function QuestionForm({ question, isBusy, onChange, onAsk }: QuestionFormProps) 
         <TextField
           label={texts.requestId}
           hint={texts.requestIdHint}
-          mono
+          isMono
           value={question.requestId}
           onInput={(requestId) => set({ requestId })}
         />

@@ -82,8 +82,8 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
     <Dialog title={form.title} onClose={onClose}>
       <form class="form" onSubmit={submit}>
         <TextField {...field("name")} autoFocus />
-        <TextField {...field("path", "user_path")} placeholder="/team/app" mono />
-        <TextField {...field("models")} placeholder={form.anyModel} mono />
+        <TextField {...field("path", "user_path")} placeholder="/team/app" isMono />
+        <TextField {...field("models")} placeholder={form.anyModel} isMono />
         <div class="form-row">
           {may("PUT /admin/rate-limits") && (
             <TextField {...field("perMinute")} kind="number" placeholder={form.noLimit} />

@@ -53,7 +53,7 @@ export function SignInPage() {
           <TextField
             label={texts.key}
             kind="password"
-            mono
+            isMono
             autoFocus
             autoComplete="current-password"
             value={key}

@@ -40,7 +40,7 @@ export function SubjectFields({ draft, onChange, error, scopes, words }: Subject
         label={words.subject[scope]!}
         hint={words.subjectHint[scope]}
         error={error}
-        mono
+        isMono
         autoFocus
         placeholder={scope === "user_path" ? "/team/app" : ""}
         value={draft.subject}
@@ -73,7 +73,7 @@ export function ModelsField({ draft, onChange, error }: ModelsFieldProps) {
       label={label}
       hint={hint}
       error={error}
-      mono
+      isMono
       placeholder={allModels}
       value={models}
       onInput={(text) => onChange({ models: text })}
@@ -103,7 +103,7 @@ export function ExhaustedFields({ draft, onChange, error }: ExhaustedFieldsProps
       {isOther && (
         <TextField
           label={useModel}
-          mono
+          isMono
           error={error}
           value={draft.useModel}
           onInput={(text) => onChange({ useModel: text })}

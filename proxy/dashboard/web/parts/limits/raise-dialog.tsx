@@ -65,7 +65,7 @@ export function RaiseDialog({ item, keyField, path, onClose, onDone }: RaiseDial
             error={isUnnamed ? texts.noSubject : null}
             value={draft.subject}
             onInput={(subject) => setDraft({ ...draft, subject })}
-            mono
+            isMono
           />
         )}
         {raisedFields(item).map((field) => (
