@@ -35,6 +35,7 @@ import {
   type RefusedParts,
   withoutFieldsStep,
 } from "../dialects/fit/own-reasoning.js";
+import { mixesDialects } from "../dialects/fit/plain-chat.js";
 import { bodyOfPath } from "../dialects/mistaken-body.js";
 import { overrideRequest } from "../dialects/override-request.js";
 import { isMarked } from "../dialects/shared/made-by.js";
@@ -112,6 +113,7 @@ export async function readJsonCall(
     naming,
     turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
     dropped: rewritten?.dropped ?? [],
+    isMixed: operation === "chat_completions" && mixesDialects(parsed.fields),
   };
   return { ok: true, call: new JsonCall(operation, parts, context) };
 }
@@ -174,6 +176,8 @@ interface ReadBody extends Pick<ModelCall, "naming" | "turn"> {
   readonly members: readonly JsonMember[];
   /** Fields that were dropped when the body was read. */
   readonly dropped: readonly string[];
+  /** Whether it is a chat request with pieces of other dialects. */
+  readonly isMixed: boolean;
 }
 
 class JsonCall implements ModelCall {
@@ -195,6 +199,7 @@ class JsonCall implements ModelCall {
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
   readonly #dropped: readonly string[];
+  readonly #isMixed: boolean;
   readonly #dialects: CallDialects;
   /** By target; null without translations. */
   #translations: Map<string, TranslatedRequest> | null = null;
@@ -208,7 +213,7 @@ class JsonCall implements ModelCall {
 
   constructor(
     operation: JsonOperation,
-    { clientBody, modelBody, members, naming, turn, dropped }: ReadBody,
+    { clientBody, modelBody, members, naming, turn, dropped, isMixed }: ReadBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
@@ -224,6 +229,7 @@ class JsonCall implements ModelCall {
     this.#modelBody = modelBody;
     this.#members = members;
     this.#dropped = dropped;
+    this.#isMixed = isMixed;
     this.#dialects = new CallDialects(operation, modelBody);
     this.#exchange = exchange;
     this.#nowMs = gateway.nowMs;
@@ -340,7 +346,8 @@ class JsonCall implements ModelCall {
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
     const skeleton = this.#clientBody.skeletonOf(rewritten.bytes);
-    const steps = fitSteps(operation, { provider, model, isNamed }, skeleton);
+    const target = { provider, model, isNamed, isMixed: this.#isMixed };
+    const steps = fitSteps(operation, target, skeleton);
     const fitted =
       steps.length > 0 && this.#mayTranslate() ? fittedBody(rewritten.bytes, steps) : null;
     if (fitted === null) return this.#untranslated(provider, model, rewritten);

@@ -687,10 +687,8 @@ export const mixedReports: readonly OutsideCase[] = [
     kind: "parts of another API",
     source: objectSources,
     request: chat({ model: gpt, messages: toolResult({ ok: true }) }),
-    result: "decided: a request in the provider's own dialect passes, and its 400 names the field",
-    right: "what OpenAI refuses is OpenAI's to name",
-    status: 400,
-    receives: { error: { message: /content/ } },
+    right: "what a tool returned reaches the model as its JSON",
+    sends: { messages: [{}, {}, { role: "tool", content: '{"ok":true}' }] },
   },
   {
     id: "long-tool-results-as-objects",

@@ -11,17 +11,21 @@ import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
 import { fitMovedMessages, fitNativeChat } from "./fit-native-chat.js";
-import { mayMixDialects, plainChat } from "./plain-chat.js";
+import { plainChat } from "./plain-chat.js";
 import { chatTraitsOf } from "./target-traits.js";
 
 /** One change of a client's own request. Returns `body` itself if there is nothing to change. */
 export type FitStep = (body: JsonObject, check: RequestCheck) => JsonObject;
 
-/** `isNamed`: whether the client named this very model, and so knows what it accepts. */
+/**
+ * `isNamed`: whether the client named this very model, and so knows what it accepts. `isMixed`: see
+ * `mixesDialects`.
+ */
 export interface FitTarget {
   readonly provider: ProviderConfig;
   readonly model: string;
   readonly isNamed: boolean;
+  readonly isMixed?: boolean;
 }
 
 const tuningFields = [
@@ -66,9 +70,7 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const isContinued = isMoved(target) && messageFields.some(has);
   const isHosts = fitsHost(provider, has);
   const isOpenrouters = hasReasoningObject(provider, has);
-  const isMixed =
-    fitted(provider) &&
-    (mayMixDialects(bytes) || (provider.chat.takesCustomTools && has("custom")));
+  const isMixed = target.isMixed === true && fitted(provider);
   if (!isTuned && !isContinued && !isHosts && !isOpenrouters && !isMixed) return null;
   const traits = chatTraitsOf(provider, model);
   const host = { chat: provider.chat, traits, model, provider: provider.name };

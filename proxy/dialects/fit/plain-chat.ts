@@ -12,29 +12,43 @@ import { namelessPdf, namelessText, writeDataUrl } from "../shared/data-url.js";
 import { isThinkingBlock, mustBeReturned, thinkingBlock } from "../shared/thinking-blocks.js";
 import type { JsonObject } from "../shared/translation.js";
 
-/**
- * In JSON, the pieces that a native request may need to have rewritten; custom tools apart, since
- * not every host takes them.
- */
-const marks = [
+/** The types of parts that chat completions don't have. */
+const foreignParts: ReadonlySet<unknown> = new Set([
   "input_text",
+  "output_text",
   "input_image",
   "input_file",
-  "input_schema",
-  "output_text",
+  "image",
+  "document",
   "tool_use",
   "tool_result",
-  "media_type",
-].map((name) => `"${name}"`);
+  "thinking",
+  "redacted_thinking",
+]);
 
-/** Whether the body may have such pieces. */
-export function mayMixDialects(bytes: Buffer): boolean {
-  if (bytes.includes('"system":')) return true;
-  return bytes.includes('"type"') && marks.some((mark) => bytes.includes(mark));
+/** Whether a chat request has such a piece. Nearly none has, and each is asked. */
+export function mixesDialects(body: JsonObject): boolean {
+  const { tools, tool_choice: choice, messages, system } = body;
+  if (Array.isArray(tools) && tools.some(isFlat)) return true;
+  if (plainChoice(choice) !== choice) return true;
+  if (!Array.isArray(messages)) return false;
+  return !isAbsent(system) || messages.some(isMixed);
+}
+
+function isMixed(message: unknown): boolean {
+  if (!isObject(message)) return false;
+  const { role, content } = message;
+  if (!Array.isArray(content)) return isObject(content);
+  return content.some((part: unknown) => {
+    if (!isObject(part)) return typeof part === "string";
+    const { type } = part;
+    return foreignParts.has(type) || (role === "tool" && type === undefined);
+  });
 }
 
 /** The same body if it has no such piece. */
 export function plainChat(body: JsonObject): JsonObject {
+  if (!mixesDialects(body)) return body;
   const { tools, tool_choice: choice, messages, system, stop_sequences: stop, ...rest } = body;
   const out: Record<string, unknown> = rest;
   const set = (name: string, value: unknown): void => {
@@ -53,10 +67,7 @@ export function plainChat(body: JsonObject): JsonObject {
   if (!isPrompted) set("system", system);
   if (Array.isArray(stop) && isAbsent(body["stop"])) out["stop"] = stop;
   else set("stop_sequences", stop);
-  const names = Object.keys(body);
-  const isSame =
-    names.length === Object.keys(out).length && names.every((name) => out[name] === body[name]);
-  return isSame ? body : out;
+  return out;
 }
 
 /** The same value if it isn't a list, or if nothing in it changes. */

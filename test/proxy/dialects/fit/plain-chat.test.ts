@@ -1,5 +1,5 @@
 import t from "tap";
-import { mayMixDialects, plainChat } from "../../../../proxy/dialects/fit/plain-chat.js";
+import { plainChat } from "../../../../proxy/dialects/fit/plain-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 
 const user = { role: "user", content: "x" };
@@ -22,7 +22,6 @@ t.test("a chat request is the same object", async (t) => {
       tool_choice: { type: "function", function: { name: "f" } },
     },
     { messages: "x", tools: 7, tool_choice: 7, system: "", stop_sequences: 7, stop: ["a"] },
-    { messages: [{ role: "assistant", content: [{ type: "tool_use", id: "a", input: 7 }] }] },
   ];
   for (const body of bodies) t.equal(plainChat(body), body, JSON.stringify(body));
 });
@@ -163,12 +162,4 @@ t.test("names from the request change no object of the program", async (t) => {
   t.match(system, { role: "system", content: "s" });
   t.match(result, { content: '{"__proto__":{"a":1}}' });
   t.match(prompt, { role: "user" });
-});
-
-t.test("the marks of such pieces are members, not words of a text", async (t) => {
-  const may = (body: JsonObject): boolean => mayMixDialects(Buffer.from(JSON.stringify(body)));
-  t.notOk(may({ messages: [{ role: "system", content: 'a "tool_use" and "system":' }] }));
-  t.notOk(may({ messages: [{ role: "user", content: [{ type: "text", text: '"input_text"' }] }] }));
-  t.ok(may({ system: "s" }));
-  t.ok(may({ messages: [{ role: "user", content: [{ type: "input_text", text: "t" }] }] }));
 });
