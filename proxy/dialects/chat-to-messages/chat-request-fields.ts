@@ -46,7 +46,7 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
   reasoning: mapped(
-    "as `reasoning_effort`: it is OpenRouter's field; `max_tokens` → `thinking.budget_tokens`; with `exclude`, the answer has no reasoning",
+    "OpenRouter's field, as `reasoning_effort`; `max_tokens` → `thinking.budget_tokens`; with `exclude`, the answer has no reasoning",
   ),
   thinking: mapped(
     "unchanged, as Anthropic's own field; refused if there is also `reasoning_effort`",

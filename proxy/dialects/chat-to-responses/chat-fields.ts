@@ -36,7 +36,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   response_format: mapped("`text.format`"),
   verbosity: mapped("`text.verbosity`"),
   reasoning_effort: mapped("`reasoning.effort`"),
-  reasoning: mapped("`reasoning.effort`: it is OpenRouter's field; `max_tokens` as a budget"),
+  reasoning: mapped("OpenRouter's field, as `reasoning_effort`; `max_tokens` as a budget"),
   user: unchanged,
   safety_identifier: unchanged,
   prompt_cache_key: unchanged,
