@@ -11,7 +11,7 @@ import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/c
 import { budgetPeriodLabel, isPerSession } from "../../shared/domain/budget.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { sumUsd } from "../../shared/domain/money.js";
-import { periodLabel } from "../../shared/domain/rule.js";
+import { periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
 import { childOnPath, childPath, isPathWithin, parentPath } from "../../shared/domain/user-path.js";
 import { Turns } from "../../shared/long-lists.js";
 import type { NamedValues } from "../../shared/spread-map.js";
@@ -272,6 +272,7 @@ function* limitsOf({ book }: DaemonState, rows: Rows, nowMs: number): Generator<
   for (const rule of book.rules.values()) {
     const { scope, subject, periodSeconds, perChild, mode } = rule.definition;
     if (scope !== "user_path" || mode === "shadow" || !rows.reaches(subject)) continue;
+    if (onlyFindsLoops(rule.definition)) continue;
     const period = { period: periodLabel(periodSeconds), seconds: periodSeconds };
     if (perChild) {
       if (book.unread !== null) continue;
@@ -290,6 +291,11 @@ function* limitsOf({ book }: DaemonState, rows: Rows, nowMs: number): Generator<
       if (own !== null) yield { ...period, path: subject, counters: countersOf(own) };
     }
   }
+}
+
+/** Such a rule caps nothing. */
+function onlyFindsLoops({ loops, maxRequests, measureCaps }: RuleDefinition): boolean {
+  return loops !== undefined && maxRequests === null && measureCaps === undefined;
 }
 
 function* accountsOf({ budgets }: DaemonState, rows: Rows): Generator<Account> {

@@ -88,6 +88,15 @@ t.test("direct children are rows with everything below them, the fullest first",
   );
 });
 
+t.test("a rule that only finds loops is no limit of a tenant", async (t) => {
+  const daemon = startTenants();
+  const key = { user_path: "/agents", limit_key: { period: "concurrent" } };
+  await ask(daemon, "rate-limits.put", { ...key, loops: { warn_after: 5 } });
+  t.notOk(pathsOf(await tenants(daemon)).includes("/agents"));
+  await ask(daemon, "rate-limits.put", { ...key, loops: { warn_after: 5 }, max_requests: 3 });
+  t.ok(pathsOf(await tenants(daemon)).includes("/agents"));
+});
+
 t.test("a list has each tenant in a row of its own, in each order", async (t) => {
   const daemon = startTenants();
   daemon.nowMs += hour;
