@@ -38,6 +38,7 @@ import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
 import type { RaiseNote } from "./raise-note.js";
 import type { BackTests } from "./rules/back-tests/back-tests.js";
+import type { LearnedPrompts } from "./rules/learned-prompts.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
 import type { ShareSync } from "./shares/sync/share-sync.js";
@@ -102,6 +103,7 @@ export interface DaemonState {
   /** The labels of a managed key; none for the empty id. */
   readonly labelsOf: (keyId: string) => readonly string[];
   readonly upstream: UpstreamBook;
+  readonly learnedPrompts: LearnedPrompts;
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;

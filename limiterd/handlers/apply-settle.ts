@@ -24,7 +24,7 @@ import type { DaemonState } from "../state.js";
 import { addRecord } from "../usage/add-record.js";
 import { cancellationOf, finalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
-import { lowerHold } from "./hold-output.js";
+import { learnPrompt, lowerHold } from "./hold-output.js";
 import { type Estimate, takeEstimate, withdrawEstimate } from "./interrupted-requests.js";
 
 /** Returns false if the peer violated the protocol. */
@@ -56,6 +56,7 @@ export function applySettle(
   counts.tokens = Math.min(counts.tokens + moreTokens, Number.MAX_SAFE_INTEGER);
   const arrived = { proxy, message, held: heldLease, charged: estimate?.charged };
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
+  if (heldLease !== undefined) learnPrompt(state, heldLease, message);
   if (message.part === "progress" && message.record !== null && heldLease !== undefined)
     peer.leases.set(message.lease, lowerHold(state, heldLease, message.record, nowMs));
   state.proxies.markDirty(proxy);

@@ -39,7 +39,7 @@ import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "
 import type { WaitOutcome } from "../waiting/wait-queues.js";
 import { mayWait } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
-import { holdFirst, meteredAt } from "./hold-output.js";
+import { demandsAt, holdFirst, meteredRequest } from "./hold-output.js";
 import { usableTargets } from "./usable-targets.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 import {
@@ -155,14 +155,14 @@ function identifyRequest(
   const usable = usableTargets(state, { userPath, session, budgets, labels, message }, nowMs);
   if (!usable.ok) return sendDenial(state, peer, id, usable.failure);
   const { targets } = usable;
-  const metered = message.metered === undefined ? undefined : meteredAt(message, targets);
+  const demands = demandsAt(state, message, targets);
   // Field by field (docs/contributing/decisions.md).
   return {
     userPath,
     session,
     targets,
     submission,
-    metered,
+    demands,
     caller,
     key,
     budgets,
@@ -214,18 +214,18 @@ function leaseAndAnswer(
 ): WaitOutcome {
   const { peer, proxy, message } = admission;
   const { id, uses, session } = message;
-  const { targets, submission, metered, key, nowMs, stage } = request;
+  const { targets, submission, demands, key, nowMs, stage } = request;
   const { target, headers } = verdict;
   state.counts.admitted++;
   const shadowed = shadowsOf(state, request, verdict);
   const counting = leaseOf(state, request, verdict, shadowed);
   const { lease, allowance, cap } =
-    metered === undefined || submission
+    demands === undefined || submission
       ? { lease: counting, allowance: undefined, cap: undefined }
       : holdFirst(
           state,
           counting,
-          { demand: demandAt(metered, target), keyId: key?.keyId ?? "", session, uses },
+          meteredRequest(demandAt(demands, target), { keyId: key?.keyId ?? "", session, uses }),
           { nowMs, final: stage !== "first" },
         );
   peer.leases.set(id, lease);

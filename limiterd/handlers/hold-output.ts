@@ -5,10 +5,11 @@
  * back what it holds (`rules/slots.ts`).
  */
 import { drawWaitMsMax } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
-import type { Admit, Draw, Lease, Metered } from "../../shared/wire/message-to-daemon.js";
+import type { Admit, Draw, Lease, Settle } from "../../shared/wire/message-to-daemon.js";
 import {
   breachOfAccount,
   hardBudgets,
@@ -23,7 +24,10 @@ import type { HeldLease, PeerState } from "../peer.js";
 import { countersOfLease } from "../rules/charge.js";
 import {
   allowOutput,
+  type Demand,
+  type Demands,
   demandAt,
+  demandsOf,
   giveBack,
   type HardLimit,
   hardRules,
@@ -44,25 +48,25 @@ import type { Judged, Waited } from "../waiting/waiting-draws.js";
 import { beginTurn } from "./wait-for-hosts.js";
 
 /** The facts of a request that hard caps need. */
-type MeteredRequest = Pick<LeaseHold, "demand" | "keyId" | "session" | "uses">;
+type MeteredRequest = Pick<LeaseHold, "demand" | "promptTokensMax" | "keyId" | "session" | "uses">;
 
-/** The part of `metered` for `targets`, which are some of the message's targets. */
-export function meteredAt(
+/** What a request may use at `targets`, which are some of the message's targets. */
+export function demandsAt(
+  { learnedPrompts }: Pick<DaemonState, "learnedPrompts">,
   { metered, targets: requested }: Pick<Admit, "metered" | "targets">,
   targets: readonly Target[],
-): Metered | undefined {
-  if (metered === undefined || targets === requested) return metered;
-  return {
-    ...metered,
-    rates: targets.map((target) => metered.rates[requested.indexOf(target)] ?? null),
-  };
+): Demands | undefined {
+  if (metered === undefined) return undefined;
+  if (targets === requested) return demandsOf(metered, targets, learnedPrompts);
+  const rates = targets.map((target) => metered.rates[requested.indexOf(target)] ?? null);
+  return demandsOf({ ...metered, rates }, targets, learnedPrompts);
 }
 
 /** The hard caps that count a request. Renews this host's claims to the hard budgets among them. */
 function hardLimitsOf(
   state: DaemonState,
   { userPath, target, counters }: Pick<HeldLease, "userPath" | "target" | "counters">,
-  { demand, keyId, session, uses }: MeteredRequest,
+  { demand, keyId, session, uses }: Omit<MeteredRequest, "promptTokensMax">,
   nowMs: number,
 ): HardLimit[] {
   const { book, settings } = state;
@@ -158,7 +162,10 @@ function answerDraw(
   }
   giveBack(hold);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const demand = promptTokens === undefined ? hold.demand : { ...hold.demand, promptTokens };
+  const demand =
+    promptTokens === undefined
+      ? hold.demand
+      : { ...hold.demand, promptTokens, likelyPrompt: promptTokens };
   const { book } = state;
   const counters = countersOfLease(heldLease, book) ?? allCountersOf(book, heldLease, nowMs);
   const limits = hardLimitsOf(state, { ...heldLease, counters }, { ...hold, demand }, nowMs);
@@ -296,8 +303,15 @@ export function holdReported(
 ): LeaseHold | null {
   if (holding === undefined) return null;
   const { promptTokens, output, rates, keyId, session } = holding;
-  const demand = { promptTokens, outputMax: null, isStreamed: true, rates };
-  const hold = { demand, keyId, session, uses: undefined, charged: nothingCharged, output };
+  // Whether the provider has counted the prompt isn't known.
+  const demand = {
+    ...{ promptTokens, likelyPrompt: promptTokens },
+    ...{ outputMax: null, isStreamed: true, rates },
+  };
+  const hold = {
+    ...{ demand, promptTokensMax: 0, keyId, session, uses: undefined },
+    ...{ charged: nothingCharged, output },
+  };
   const limits = hardLimitsOf(state, { userPath, target, counters }, hold, nowMs);
   return holdOn(limits, hold);
 }
@@ -338,10 +352,32 @@ export function breachOnPath(
 /** The facts of a request for its next target; null if the message doesn't say what it may use. */
 export function meteredAtNext(
   hold: LeaseHold | null,
-  metered: Metered | undefined,
+  demands: Demands | undefined,
   { index, ...others }: Pick<LeaseHold, "session" | "uses"> & { readonly index: number },
 ): MeteredRequest | null {
-  return metered === undefined
+  return demands === undefined
     ? null
-    : { demand: demandAt(metered, index), keyId: hold?.keyId ?? "", ...others };
+    : meteredRequest(demandAt(demands, index), { keyId: hold?.keyId ?? "", ...others });
+}
+
+export function meteredRequest(
+  demand: Demand,
+  caller: Pick<LeaseHold, "keyId" | "session" | "uses">,
+): MeteredRequest {
+  return { demand, promptTokensMax: demand.promptTokens, ...caller };
+}
+
+/** Learns how many tokens the prompt of a request had, if its provider has counted them. */
+export function learnPrompt(
+  { learnedPrompts }: Pick<DaemonState, "learnedPrompts">,
+  { target, hold }: HeldLease,
+  { part, estimated, record }: Settle,
+): void {
+  if (part !== "request" || hold === null || target === null) return;
+  if (record === null || record.cacheHit || !isCount(record.inputTokens)) return;
+  if (estimated || record.atMost !== null) return;
+  const { before, prompt, output } = hold.charged;
+  // Of several calls the prompts aren't known, only their sum.
+  if (before + prompt + output > 0) return;
+  learnedPrompts.learn(target, hold.promptTokensMax, record.inputTokens);
 }

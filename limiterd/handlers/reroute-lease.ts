@@ -18,7 +18,7 @@ import { inRuleOrder, noRules } from "../rules/rule-book.js";
 import { releaseTarget } from "../rules/slots.js";
 import { type DaemonState, enforcedBudgets, hasHardCaps, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
-import { breachOnPath, holdFirst, meteredAt, meteredAtNext } from "./hold-output.js";
+import { breachOnPath, demandsAt, holdFirst, meteredAtNext } from "./hold-output.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
 /** Returns false if the peer violated the protocol. */
@@ -72,8 +72,8 @@ function moveLease(
   const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const { targets, breach } = allowedTargets(state, reroute, nowMs);
-  const metered = meteredAt(reroute, targets);
-  const request = { userPath: onPath.userPath, session, targets, metered };
+  const demands = demandsAt(state, reroute, targets);
+  const request = { userPath: onPath.userPath, session, targets, demands };
   const viewer = viewerAt(state, onPath.userPath);
   // A hard cap's breach isn't final until other hosts have reported what they hold.
   const verdict =
@@ -132,7 +132,7 @@ function moveLease(
     counters: withShadows(inRuleOrder(verdict.counters, onPath.counters), shadowed),
     refusedBy: joinIds(onPath.refusedBy, refusedBy),
   };
-  const atTarget = meteredAtNext(onPath.hold, metered, { index: target, session, uses });
+  const atTarget = meteredAtNext(onPath.hold, demands, { index: target, session, uses });
   const {
     lease: holding,
     allowance,
@@ -167,11 +167,12 @@ function allowedTargets(
   nowMs: number,
 ): { readonly targets: readonly Target[]; readonly breach: Verdict | null } {
   if (metered === undefined || !hasHardCaps(state)) return { targets, breach: null };
+  const demands = demandsAt(state, { metered, targets }, targets);
   const breaches = targets.map((_, index) =>
     breachOnPath(
       state,
       onPath,
-      meteredAtNext(onPath.hold, metered, { index, session, uses })!,
+      meteredAtNext(onPath.hold, demands, { index, session, uses })!,
       nowMs,
     ),
   );

@@ -38,6 +38,7 @@ import { LastAnswers } from "../lists/fullest.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
+import { LearnedPrompts } from "../rules/learned-prompts.js";
 import { RecentRefusals } from "../rules/recent-refusals.js";
 import { shadowNotes } from "../rules/stored-rule.js";
 import {
@@ -282,6 +283,7 @@ export async function startState(
     proxySettings: new ProxySettings(store, uptime.boot),
     yieldToEventLoop,
     wallMs,
+    learnedPrompts: new LearnedPrompts(),
     refusals: new RecentRefusals(),
     waiters: new Waiters({ monoMs, schedule, inTurn: (turn) => waitingTurn(state, turn) }),
     draws: new WaitingDraws({ monoMs, schedule }),

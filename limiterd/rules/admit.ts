@@ -122,7 +122,7 @@ export function admit(
  */
 export function readmit(
   book: Matching & Pick<RuleBook, "count" | "shared">,
-  rerouted: Pick<JudgedRequest, "userPath" | "session" | "targets" | "metered">,
+  rerouted: Pick<JudgedRequest, "userPath" | "session" | "targets" | "demands">,
   options: AdmissionOptions,
 ): Verdict | UnsureVerdict {
   const { userPath, targets } = rerouted;

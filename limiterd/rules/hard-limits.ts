@@ -7,6 +7,7 @@
 
 import { outputChunkTokensMax, outputChunkTokensMin } from "../../shared/bounds.js";
 import { isLenient } from "../../shared/domain/on-exhausted.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
 import type { Metered, Rates } from "../../shared/wire/message-to-daemon.js";
 import type { Account, Budget } from "../budgets/budget-account.js";
@@ -14,28 +15,51 @@ import { type Counter, capsOf, countsOf, isOff, type Rule, shareOf } from "../co
 import { Held } from "../counters/held.js";
 import { type ClaimNeeds, rollWindow, slidingTokens } from "../counters/window.js";
 import { roomOfShare, type SharedCounter, sharerOf } from "./judge-share.js";
+import type { LearnedPrompts } from "./learned-prompts.js";
+
+/** What a request may use at each of its targets. */
+export interface Demands extends Metered {
+  /** The tokens that its prompt probably has, for each target. */
+  readonly likelyPrompts: readonly number[];
+}
 
 /** What a request may use at one target. */
 export interface Demand extends Omit<Metered, "rates"> {
+  /** The tokens that its prompt probably has: what counts of it if it is alone on a cap. */
+  readonly likelyPrompt: number;
   /** Null if the target has no price. */
   readonly rates: Rates | null;
 }
 
-export function demandAt({ rates, ...metered }: Metered, target: number): Demand {
-  return { ...metered, rates: rates[target] ?? null };
+/** `targets`: those that the message names. */
+export function demandsOf(
+  metered: Metered,
+  targets: readonly Target[],
+  learned: LearnedPrompts,
+): Demands {
+  const likelyPrompts = targets.map((target) => learned.likely(target, metered.promptTokens));
+  return { ...metered, likelyPrompts };
+}
+
+export function demandAt({ rates, likelyPrompts, ...metered }: Demands, target: number): Demand {
+  const { promptTokens } = metered;
+  const likelyPrompt = likelyPrompts[target] ?? promptTokens;
+  return { ...metered, likelyPrompt, rates: rates[target] ?? null };
 }
 
 /**
  * A request is refused if less output than this is left for it; on a small cap see `usefulDivisor`.
  */
 const usefulOutputMax = 64;
-/** On a small cap, one part in 128 of it is enough output for a request. */
-const usefulDivisor = 128;
+/** On a small cap, one part in 256 of it is enough output for a request. */
+const usefulDivisor = 256;
 /**
  * A stream holds more output than it is granted, for what its provider sends while the stream waits
- * or is cancelled: the least useful output divided by this, at most 8 tokens.
+ * or is cancelled: one part in 8 of its own maximum, but no more than the least chunk, 8 tokens.
  */
-const inTransitDivisor = usefulOutputMax / outputChunkTokensMin;
+const inTransitDivisor = 8;
+/** On a small cap, it holds at most one part in 1024 of the cap. */
+const inTransitCapDivisor = 1024;
 /** The output that a stream may use at first. */
 const firstOutput = 256;
 /** A draw adds at most one part in 50 of what is left. */
@@ -51,11 +75,6 @@ const unstreamedAloneDivisor = 2;
 const unstreamedSharedDivisor = 32;
 /** Either gets at least this much output if that much is left. */
 const unstreamedOutputMin = 4096;
-/**
- * The assumed bytes of a prompt's token while no other request holds anything of the cap. A token
- * may have one byte, but that bound would refuse requests that fit.
- */
-const bytesPerToken = 2;
 
 /**
  * What one token of a prompt or an output counts as, in thousandths of a token or in pico-dollars.
@@ -133,11 +152,12 @@ export function outputAmount({ weights }: HardLimit, output: number): number {
 }
 
 /**
- * The tokens that a prompt counts as: fewer than their bound (one per byte) if no other request
- * holds anything of the cap.
+/**
+ * The tokens that a prompt counts as: those that it probably has, not their bound, if no other
+ * request holds anything of the cap. So what only one prompt has beyond them exceeds the cap.
  */
-function countedPrompt({ promptTokens }: Demand, heldByOthers: number): number {
-  return heldByOthers === 0 ? Math.ceil(promptTokens / bytesPerToken) : promptTokens;
+function countedPrompt({ promptTokens, likelyPrompt }: Demand, heldByOthers: number): number {
+  return heldByOthers === 0 ? likelyPrompt : promptTokens;
 }
 
 /**
@@ -154,18 +174,24 @@ export function needOf(
   return Math.max(1, weightedAmount(limit.weights, countedPrompt(demand, held), output));
 }
 
+/** The output for which the whole cap has room. */
+function outputOfCap({ weights, cap }: Pick<HardLimit, "weights" | "cap">): number {
+  return (cap * weights.parts) / Math.max(1, weights.output);
+}
+
 /** The least output that is worth the request. */
-function leastOutput(
-  { weights, cap }: Pick<HardLimit, "weights" | "cap">,
-  { outputMax }: Demand,
-): number {
-  const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulDivisor);
-  return Math.min(outputMax ?? usefulOutputMax, usefulOutputMax, Math.max(1, parts));
+function leastOutput(limit: Pick<HardLimit, "weights" | "cap">, { outputMax }: Demand): number {
+  const part = Math.max(1, Math.floor(outputOfCap(limit) / usefulDivisor));
+  return Math.min(outputMax ?? usefulOutputMax, usefulOutputMax, part);
 }
 
 /** The output that a stream holds beyond its grant; see `inTransitDivisor`. */
-function inTransit(limit: HardLimit, demand: Demand): number {
-  return demand.isStreamed ? Math.floor(leastOutput(limit, demand) / inTransitDivisor) : 0;
+function inTransit(limit: HardLimit, { isStreamed, outputMax }: Demand): number {
+  if (!isStreamed) return 0;
+  const ofMax =
+    outputMax === null ? outputChunkTokensMin : Math.floor(outputMax / inTransitDivisor);
+  const ofCap = Math.floor(outputOfCap(limit) / inTransitCapDivisor);
+  return Math.min(outputChunkTokensMin, ofMax, ofCap);
 }
 
 /** The hard caps among these counters. Rolls their windows to now. */
@@ -230,6 +256,8 @@ interface Holding {
 /** What one running request holds. */
 export interface LeaseHold {
   readonly demand: Demand;
+  /** The most that its prompt may have, whatever the provider has counted; 0 if that isn't known. */
+  readonly promptTokensMax: number;
   /** Empty without a managed key. */
   readonly keyId: string;
   /** As in `Admit`. */
@@ -256,9 +284,10 @@ export const nothingCharged: Charged = { before: 0, prompt: 0, output: 0 };
 
 /** The demand less the part of the prompt that was charged. */
 function withoutCharged(demand: Demand, { prompt }: Charged): Demand {
-  return prompt === 0
-    ? demand
-    : { ...demand, promptTokens: Math.max(0, demand.promptTokens - prompt) };
+  if (prompt === 0) return demand;
+  const less = (tokens: number): number => Math.max(0, tokens - prompt);
+  const { promptTokens, likelyPrompt } = demand;
+  return { ...demand, promptTokens: less(promptTokens), likelyPrompt: less(likelyPrompt) };
 }
 
 /** Gives back what a request holds. */

@@ -16,7 +16,6 @@ import {
   bannedWaitSeconds,
   type Dimension,
 } from "../../shared/domain/verdict.js";
-import type { Metered } from "../../shared/wire/message-to-daemon.js";
 import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
 import {
   type Counter,
@@ -31,6 +30,7 @@ import type { UpstreamJudging, UpstreamTarget } from "../upstream/upstream-book.
 import {
   claimNeeds,
   type Demand,
+  type Demands,
   demandAt,
   hardRules,
   isHardCap,
@@ -55,7 +55,7 @@ export interface JudgedRequest {
    */
   readonly submission: boolean;
   /** What it may use, for hard caps; absent if it doesn't say. */
-  readonly metered?: Metered | undefined;
+  readonly demands?: Demands | undefined;
 }
 
 export interface AdmissionOptions extends BreachOptions {
@@ -109,17 +109,17 @@ export function judge(
   if (request.submission) return judgeSubmission(matching, request, options);
   const pathCounters = matching.matchPath(request.userPath, options.nowMs);
   if (request.targets.length === 0) return judgePath(pathCounters, request, options);
-  const { metered } = request;
+  const { demands } = request;
   // If hard caps count the request, the path is judged again with each target: what the request
   // may use of a cap depends on the target's price.
-  const isPathJudgedPerTarget = metered !== undefined;
+  const isPathJudgedPerTarget = demands !== undefined;
   const pathBreach = isPathJudgedPerTarget ? null : longestBreach(pathCounters, options);
   let targetBreach: CounterBreach | null = null;
   let overBudget: OverBudget | null = null;
   for (let i = 0; i < request.targets.length; i++) {
     const target = request.targets[i]!;
     const targetOptions = isPathJudgedPerTarget
-      ? { ...options, demand: demandAt(metered, i) }
+      ? { ...options, demand: demandAt(demands, i) }
       : options;
     const matched = matching.matchTarget(target, request.userPath, options.nowMs);
     const upstream = options.upstream?.targetOf(target, options.nowMs) ?? null;

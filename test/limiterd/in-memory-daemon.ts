@@ -33,6 +33,7 @@ import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
 import { BackTests } from "../../limiterd/rules/back-tests/back-tests.js";
+import { LearnedPrompts } from "../../limiterd/rules/learned-prompts.js";
 import { RecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText, shadowNotes } from "../../limiterd/rules/stored-rule.js";
 import { DaemonMeasures, type DaemonState, newCounts } from "../../limiterd/state.js";
@@ -289,6 +290,7 @@ export function startDaemon(
     epochs: restored.epochs,
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
+    learnedPrompts: new LearnedPrompts(),
     refusals: new RecentRefusals(),
     draws: Object.assign(
       new WaitingDraws({

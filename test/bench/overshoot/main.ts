@@ -15,7 +15,7 @@ import { withProcesses } from "../measure/with-processes.js";
 import { atLeastOne } from "../report/describe-run.js";
 import { gateways } from "./gateways/all.js";
 import type { GatewaySetUp, NamedCap } from "./gateways/gateway.js";
-import { capText, describeTable, type GatewayResults, pageTables } from "./results.js";
+import { capText, describeTable, type GatewayResults, pageOf } from "./results.js";
 import { type RunResult, runCap } from "./run-cap.js";
 import { capFor, priced, type Unit, units } from "./work.js";
 
@@ -30,6 +30,8 @@ function unitsIn(text: string): readonly Unit[] {
     return unit;
   });
 }
+
+const counts = (text: string): readonly number[] => text.split(",").map(atLeastOne);
 
 interface NamedPeer {
   readonly setUp: GatewaySetUp;
@@ -55,7 +57,7 @@ interface Options {
   readonly providerPort: number;
   readonly caps: readonly Unit[];
   readonly streams: readonly number[];
-  readonly requests: number;
+  readonly requests: readonly number[];
   readonly json?: boolean;
   readonly write?: boolean;
 }
@@ -78,15 +80,10 @@ const options = new Command("overshoot")
     9100,
   )
   .option("--caps <units>", "what is capped", unitsIn, units)
-  .option(
-    "--streams <counts>",
-    "requests at the same moment",
-    (text) => text.split(",").map(atLeastOne),
-    [1, 50, 500],
-  )
-  .option("--requests <n>", "requests that a cap is for", atLeastOne, 100)
+  .option("--streams <counts>", "requests at the same moment", counts, [1, 50, 500])
+  .option("--requests <counts>", "requests that a cap is for", counts, [100])
   .option("--json", "prints the results as JSON")
-  .option("--write", "writes the tables of docs/overshoot.md")
+  .option("--write", "writes the rows of these caps and gateways into docs/overshoot.md")
   .parse()
   .opts<Options>();
 
@@ -108,8 +105,9 @@ interface PlannedRun extends NamedCap {
 function plan(held: readonly Unit[]): readonly PlannedRun[] {
   return options.caps
     .filter((unit) => held.includes(unit))
-    .flatMap((unit) => {
-      const cap = capFor(unit, options.requests);
+    .flatMap((unit) => options.requests.map((requests) => capFor(unit, requests)))
+    .flatMap((cap) => {
+      const { unit } = cap;
       const levels = options.streams.filter((count) => unit !== "slots" || count > cap.amount);
       return [
         ...levels.map((streams) => ({ streams, killed: false })),
@@ -117,7 +115,7 @@ function plan(held: readonly Unit[]): readonly PlannedRun[] {
       ].map((run) => ({
         ...run,
         cap,
-        name: `${unit}-${run.killed ? "killed" : run.streams}`,
+        name: `${unit}-${`${cap.amount}`.replace(".", "-")}-${run.killed ? "killed" : run.streams}`,
       }));
     });
 }
@@ -128,6 +126,7 @@ async function measure(
   dir: string,
 ): Promise<GatewayResults> {
   const { name, configured, units: held } = setUp;
+  const measured = machine();
   const provider = await processes.node(file("./provider.js"), []);
   const home = join(dir, name.replaceAll(/\W+/g, "-"));
   mkdirSync(home, { mode: 0o700 });
@@ -144,20 +143,20 @@ async function measure(
       runs.push(result);
     }
   }
-  return { name, version: setUp.version(program), configured, units: held, runs };
+  return { name, version: setUp.version(program), measured, configured, units: held, runs };
 }
 
 /** One run against a gateway that isn't ours to start. */
 async function measureUrl(url: string, processes: Processes): Promise<GatewayResults> {
   const { caps, streams, crash, key, model, requests, providerPort } = options;
   const [unit] = caps;
-  if (unit === undefined || caps.length > 1 || streams.length > 1)
-    throw new Error("with --url, --caps and --streams must have one value each");
+  if (unit === undefined || caps.length > 1 || streams.length > 1 || requests.length > 1)
+    throw new Error("with --url, --caps, --streams and --requests must have one value each");
   await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch((error: Error) => {
     throw new Error(`nothing answers at ${url}`, { cause: error.cause ?? error });
   });
   const provider = await processes.node(file("./provider.js"), [`${providerPort}`]);
-  const cap = capFor(unit, requests);
+  const cap = capFor(unit, requests[0]!);
   say(
     `The gateway must send ${model} to ${provider.url}/v1 and have a cap of ${capText(cap)}${unit === "dollars" ? `, at $${priced.inputUsdPerMillion} and $${priced.outputUsdPerMillion} for a million tokens of input and output` : ""}.`,
   );
@@ -176,6 +175,7 @@ async function measureUrl(url: string, processes: Processes): Promise<GatewayRes
   return {
     name: url,
     version: "",
+    measured: "",
     configured: "",
     units: [unit],
     runs: [result],
@@ -189,16 +189,15 @@ function machine(): string {
   return `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node} on ${os.cpus().length} × ${os.cpus()[0]?.model.trim()}, Linux ${os.release()}, load ${load} before the run`;
 }
 
-function writePage(head: string, results: readonly GatewayResults[]): void {
+function writePage(results: readonly GatewayResults[]): void {
   const page = join(root, "docs/overshoot.md");
-  const versions = results
-    .map(({ name, version, configured }) => `- **${name}** ${version}: ${configured}.`)
-    .join("\n");
   const text = readFileSync(page, "utf8");
-  const between = `<!-- results -->\n${head}.\n\n${pageTables(results)}\n\n${versions}\n<!-- end -->`;
   writeFileSync(
     page,
-    text.replace(/<!-- results -->[^]*<!-- end -->/, () => between),
+    text.replace(
+      /(<!-- results -->\n)([^]*)(\n<!-- end -->)/,
+      (_, start: string, before: string, end: string) => start + pageOf(before, results) + end,
+    ),
   );
 }
 
@@ -212,7 +211,7 @@ await withProcesses("overshoot", async (processes, dir) => {
       if (program === null) say(`${setUp.name}: not installed`);
       else results.push(await measure({ setUp, program }, processes, dir));
     }
-  if (options.write) writePage(head, results);
+  if (options.write) writePage(results);
   process.stdout.write(
     options.json
       ? `${JSON.stringify({ head, results })}\n`

@@ -1,5 +1,5 @@
 import t from "tap";
-import { capText, describeTable, type GatewayResults, pageTables } from "./results.js";
+import { capText, describeTable, type GatewayResults, pageOf, percent } from "./results.js";
 import type { RunResult } from "./run-cap.js";
 import { answerTokens, bodyOf, capFor, figuresOf, noneServed, servedIn } from "./work.js";
 
@@ -55,35 +55,46 @@ t.test("results are a row for each cap and gateway", async (t) => {
   const killed: RunResult = { ...run("requests", 10, 1.07), killed: true, lost: 0.07, doubled: 0 };
   const results: GatewayResults[] = [
     {
-      ...{ name: "Ours", version: "1", configured: "as it is" },
+      ...{ name: "Ours", version: "1", configured: "as it is", measured: "2026-01-02, load 1" },
       units: ["requests", "dollars"],
       runs: [run("requests", 1, 1), run("requests", 50, 1.5), killed, run("dollars", 50, 0.63)],
     },
-    {
-      name: "Theirs",
-      version: "2",
-      configured: "as it is",
-      units: ["requests"],
-      runs: [],
-    },
-    {
-      name: "Ours, hard",
-      version: "1",
-      configured: "",
-      units: ["dollars"],
-      runs: [],
-    },
   ];
   t.equal(capText(capFor("tokens", 100)), "10,000 tokens");
-  const lines = pageTables(results).split("\n");
-  t.equal(lines[0], "| cap | gateway | 1 stream | 50 streams | lost | doubled |");
-  t.ok(lines.includes("| 100 requests | Ours | 100% | 150% | 7% | 0% |"));
-  t.ok(lines.includes("| $0.64 | Ours |  | 63% |  |  |"));
-  t.notOk(lines.some((line) => line.startsWith("| 100 requests | Ours, hard |")));
-  t.ok(lines.includes("| 100 requests | Theirs |  |  |  |  |"));
-  t.notOk(
-    lines.some((line) => line.startsWith("| $0.64 | Theirs |")),
-    "it has no such cap",
-  );
+  t.same([0.0123, 0.5, 0.993, 1, 1.021, 3.2].map(percent), [
+    ...["1.2%", "50%", "99.3%", "100%", "102.1%", "320%"],
+  ]);
+  const head = "| cap | gateway | 1 stream | 50 streams | lost | doubled |";
+  const rule = "| --- | --- | --- | --- | --- | --- |";
+  const fresh = pageOf("", results);
+  t.same(fresh.split("\n"), [
+    ...[head, rule],
+    "| 100 requests | Ours | 100% | 150% | 7% | 0% |",
+    "| $0.64 | Ours |  | 63% |  |  |",
+    "",
+    "- **Ours** 1: as it is. 2026-01-02, load 1.",
+  ]);
+  t.equal(pageOf(fresh, results), fresh);
+  const before = [
+    ...[head, rule],
+    "| 100 requests | Theirs | 101% |  |  |  |",
+    "| 20 requests | Ours | 90% | 91% |  |  |",
+    "| $0.64 | Ours | 1% | 1% | 1% | 1% |",
+    "",
+    "- **Ours** 0: as it was. 2025.",
+    "- **Theirs** 2: as it is.",
+  ].join("\n");
+  t.same(pageOf(before, results).split("\n"), [
+    ...[head, rule],
+    "| 20 requests | Ours | 90% | 91% |  |  |",
+    "| 100 requests | Ours | 100% | 150% | 7% | 0% |",
+    "| 100 requests | Theirs | 101% |  |  |  |",
+    "| $0.64 | Ours |  | 63% |  |  |",
+    "",
+    "- **Ours** 1: as it is. 2026-01-02, load 1.",
+    "- **Theirs** 2: as it is.",
+  ]);
+  const columns = before.replace("50 streams", "60 streams");
+  t.throws(() => pageOf(columns, results), /columns cap, gateway, 1 stream, 60 streams, lost/);
   t.match(describeTable(results), /Ours +100 requests +10 +yes +9 +8 +1 +0 +107 +7% +100% +7% +0%/);
 });

@@ -17,7 +17,8 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 
 const rates = { input: 3, output: 15 };
 const demand = (more: Partial<Demand> = {}): Demand => ({
-  ...{ promptTokens: 100, outputMax: null, isStreamed: true, rates },
+  ...{ promptTokens: 100, likelyPrompt: more.promptTokens ?? 30, outputMax: null },
+  ...{ isStreamed: true, rates },
   ...more,
 });
 const each = { prompt: 1000, output: 1000, parts: 1000 } as const;
@@ -26,7 +27,8 @@ const limit = (left: number, held = new Held()): HardLimit => ({
   source: {} as HardLimit["source"],
 });
 const holding = (of: Demand, output = 0) => ({
-  ...{ demand: of, keyId: "", uses: undefined, charged: nothingCharged, output },
+  ...{ demand: of, promptTokensMax: 0, keyId: "", uses: undefined },
+  ...{ charged: nothingCharged, output },
 });
 
 t.test("a token counts as the dearest of its kinds", async (t) => {
@@ -47,14 +49,17 @@ t.test("a token counts as the dearest of its kinds", async (t) => {
   t.match(weightsOfRule(noneOfItsOwn, demand(), { input: 0.5 }), { prompt: 500, output: 1000 });
 });
 
-t.test("a request needs its prompt, half of it if it is alone, and a useful output", async (t) => {
-  t.equal(needOf({ weights: each, cap: 10_000 }, undefined, 0), 1);
-  t.equal(needOf({ weights: each, cap: 10_000 }, demand(), 5), 164);
-  t.equal(needOf({ weights: each, cap: 10_000 }, demand(), 0), 114);
-  t.equal(needOf({ weights: each, cap: 10_000 }, demand({ outputMax: 3 }), 5), 103);
-  t.equal(needOf({ weights: each, cap: 1000 }, demand(), 5), 107, "of a small cap a small part");
-  t.equal(needOf({ weights: each, cap: 1 }, demand({ promptTokens: 0, outputMax: 0 }), 5), 1);
-});
+t.test(
+  "a request needs its prompt, the likely one if it is alone, and a useful output",
+  async (t) => {
+    t.equal(needOf({ weights: each, cap: 20_000 }, undefined, 0), 1);
+    t.equal(needOf({ weights: each, cap: 20_000 }, demand(), 5), 164);
+    t.equal(needOf({ weights: each, cap: 20_000 }, demand(), 0), 94);
+    t.equal(needOf({ weights: each, cap: 20_000 }, demand({ outputMax: 3 }), 5), 103);
+    t.equal(needOf({ weights: each, cap: 1000 }, demand(), 5), 103, "of a small cap a small part");
+    t.equal(needOf({ weights: each, cap: 1 }, demand({ promptTokens: 0, outputMax: 0 }), 5), 1);
+  },
+);
 
 t.test("a stream gets chunks between two bounds, and at the end what is left", async (t) => {
   const of = demand({ promptTokens: 0 });

@@ -22,6 +22,7 @@ t.test("whatever goes wrong, no hard cap is exceeded, and none is left unused", 
     "proxy killed",
     "daemon crashed",
     "filled",
+    "filled later",
     "floor used up",
   ];
   t.same(

@@ -8,7 +8,11 @@
  * falls. If children share a cap: no child gets room that is left of the floor of another child
  * that wants the cap, and none is refused or cut off below its floor while there is room. At rest:
  * nothing is held, and each request was charged its use, or what it held if its proxy was killed.
- * Then small requests fill a cap.
+ * Then small requests fill a cap, and in a later period larger ones: at the end they leave less
+ * than one needs, the likely tokens of its prompt and a useful output (`unusedMax`).
+ *
+ * In most histories each prompt has about the same part of its bound. In the others it has any
+ * part, and what one prompt has beyond its likely tokens may exceed the caps.
  */
 import { Held } from "../../../limiterd/counters/held.js";
 import { pathItself } from "../../../limiterd/counters/shared-cap.js";
@@ -61,8 +65,12 @@ interface Cap {
 interface Request {
   readonly lease: Lease;
   readonly metered: Metered;
-  /** The real size of the prompt: at most half of its bound. */
+  /** The real size of the prompt. */
   readonly input: number;
+  /** What it probably has, as the daemon knew when it admitted it. */
+  readonly likely: number;
+  /** What it holds of it: the bound until the provider has counted it. */
+  promptHeld: number;
   output: number;
   allowance: number;
   /** Held in addition, for what its provider sends until the call is cancelled. */
@@ -100,10 +108,30 @@ class CapsProxy {
   readonly running: Request[] = [];
   unwritten: Unwritten[] = [];
   isConnected = true;
+  /** How many of the daemon's messages it has read for late answers. */
+  #read = 0;
 
   constructor(id: string, peer: TestPeer) {
     this.id = id;
     this.peer = peer;
+  }
+
+  connectTo(peer: TestPeer): void {
+    this.peer = peer;
+    this.isConnected = true;
+    this.#read = 0;
+  }
+
+  /** Of two draws, the second may still wait when the first one is answered. */
+  hearLateGrants(): void {
+    for (const answer of this.peer.received.slice(this.#read)) {
+      const isOf = ({ lease }: Request): boolean =>
+        answer.kind === "drawn" && lease.lease === answer.id;
+      const request = this.running.find(isOf);
+      if (request !== undefined && answer.kind === "drawn")
+        request.allowance = Math.max(request.allowance, answer.total);
+    }
+    this.#read = this.peer.received.length;
   }
 }
 
@@ -122,8 +150,15 @@ function sharerOf(userPath: string): string | undefined {
   return team === "team" ? child : undefined;
 }
 
+/** Larger requests: the bounds of their prompts, and the output that they want at most. */
+const larger = { promptMin: 256, promptMax: 300, outputMax: 300 };
+
 class History {
   readonly random: Random;
+  /** The part of its bound that a prompt has at most; null: any part, so none is learned. */
+  promptPart: number | null;
+  /** The most that the prompt of a request had beyond what it probably has. */
+  promptError = 0;
   readonly drawsWait: boolean;
   readonly rules: readonly RuleDefinition[];
   readonly budgets: readonly BudgetDefinition[];
@@ -138,11 +173,13 @@ class History {
   #proxyId = 0;
   /** The children that have sent requests since the daemon started; they want the shared cap. */
   readonly #wanting = new Set<string>();
-  readonly ended: EndedRequest[] = [];
+  /** The requests of these periods. */
+  ended: EndedRequest[] = [];
 
   constructor(seed: number) {
     this.random = createRandom(seed);
     this.drawsWait = seed % 2 === 0;
+    this.promptPart = [0.1, 0.3, 0.5, null][(seed >> 1) % 4]!;
     const tokens = this.random.int(20_000, 100_000);
     const children = this.random.int(20_000, 60_000);
     const costs = this.random.int(20, 100) / 100;
@@ -285,6 +322,7 @@ class History {
     const metered: Metered = { promptTokens, outputMax, isStreamed, rates: [rates] };
     const id = this.#lease++;
     const isAlone = this.#shareHeld(() => true) === 0;
+    const likely = this.daemon.state.learnedPrompts.likely(target, promptTokens);
     proxy.peer.send({
       read: 0,
       kind: "admit",
@@ -320,12 +358,26 @@ class History {
       targetAtMs: admittedAtMs,
       targetLsn: lsn,
     };
-    const input = random.int(0, Math.ceil(promptTokens / 2));
+    const input =
+      this.promptPart === null
+        ? random.int(0, promptTokens)
+        : Math.ceil((promptTokens * this.promptPart * random.int(90, 100)) / 100);
+    this.promptError = Math.max(this.promptError, input - likely);
     const inTransit = isStreamed ? Math.floor(Math.min(outputMax ?? 64, 64) / 8) : 0;
-    proxy.running.push({ lease, metered, input, output: 0, allowance, inTransit, isEnded: false });
+    proxy.running.push({
+      lease,
+      metered,
+      input,
+      likely,
+      promptHeld: promptTokens,
+      output: 0,
+      allowance,
+      inTransit,
+      isEnded: false,
+    });
     this.note("admitted", `${id} ${userPath} ${promptTokens} ${allowance}`);
-    // A request alone on a cap needs room for half of its prompt.
-    this.#checkFloorsKept(userPath, isAlone ? Math.ceil(promptTokens / 2) : 0);
+    // A request alone on a cap needs room for what its prompt probably has.
+    this.#checkFloorsKept(userPath, isAlone ? promptTokens - likely : 0);
     return null;
   }
 
@@ -340,11 +392,13 @@ class History {
     request.output = random.int(request.output, Math.max(request.output, outputMax));
     if (!metered.isStreamed || !proxy.isConnected || request.isEnded) return;
     const total = request.allowance + random.int(1, 1500);
+    if (total % 5 === 0) request.promptHeld = request.input;
     for (let times = random.chance(0.2) ? 2 : 1; times > 0; times--)
       proxy.peer.send({
         kind: "draw",
         id: lease.lease,
         total,
+        ...(total % 5 === 0 ? { promptTokens: request.input } : {}),
         // Some streams are too fast to wait as long as any may.
         ...(total % 3 === 0 ? { waitMs: total % drawWaitMsMax } : {}),
       });
@@ -365,7 +419,10 @@ class History {
     request.allowance = drawn.total;
     request.isEnded = drawn.cap !== undefined;
     this.#noteWant(lease.userPath);
-    if (isMore) this.#checkFloorsKept(lease.userPath, 0);
+    const own = request.promptHeld + request.allowance + request.inTransit;
+    const isAlone = this.#shareHeld(() => true) === own;
+    if (isMore)
+      this.#checkFloorsKept(lease.userPath, isAlone ? request.promptHeld - request.likely : 0);
     if (request.isEnded && /limit of \/team$/.test(drawn.cap!))
       this.#checkFloorRefused(lease.userPath, 1);
     this.note(request.isEnded ? "cut" : "drawn", `${lease.lease} ${drawn.total}`);
@@ -405,14 +462,13 @@ class History {
 
   reconnect(proxy: CapsProxy): void {
     if (proxy.isConnected) return;
-    const leases = proxy.running.map(({ lease, metered, allowance }) => ({
+    const leases = proxy.running.map(({ lease, promptHeld, allowance }) => ({
       ...lease,
-      holding: { promptTokens: metered.promptTokens, output: allowance, rates, keyId: "" },
+      holding: { promptTokens: promptHeld, output: allowance, rates, keyId: "" },
     }));
-    proxy.peer = this.daemon.proxy(proxy.id, leases);
+    proxy.connectTo(this.daemon.proxy(proxy.id, leases));
     // The report doesn't have the request's own maximum.
     for (const request of proxy.running) request.inTransit = 8;
-    proxy.isConnected = true;
     for (const unwritten of proxy.unwritten) {
       unwritten.isSent = true;
       proxy.peer.send(unwritten.settle);
@@ -427,9 +483,9 @@ class History {
     if (proxy.isConnected) proxy.peer.close();
     this.proxies = this.proxies.filter((other) => other !== proxy);
     const lost = proxy.unwritten.filter(({ isSent }) => !isSent);
-    // The store doesn't have a request's own maximum either.
-    const bound = ({ metered, allowance, inTransit }: Request): Amount => ({
-      input: metered.promptTokens,
+    // A hold in the store doesn't have the request's own maximum either.
+    const bound = ({ promptHeld, allowance, inTransit }: Request): Amount => ({
+      input: promptHeld,
       output: allowance + (how === "alone" ? inTransit : 8),
     });
     for (const request of proxy.running) this.#noteEnd(request, bound(request));
@@ -489,10 +545,9 @@ class History {
   #shareHeld(isOf: (child: string) => boolean): number {
     let held = 0;
     for (const { running } of this.proxies)
-      for (const { lease, metered, allowance, inTransit } of running) {
+      for (const { lease, promptHeld, allowance, inTransit } of running) {
         const child = sharerOf(lease.userPath);
-        if (child !== undefined && isOf(child))
-          held += metered.promptTokens + allowance + inTransit;
+        if (child !== undefined && isOf(child)) held += promptHeld + allowance + inTransit;
       }
     return held;
   }
@@ -567,15 +622,16 @@ class History {
   }
 
   check(): void {
+    for (const proxy of this.proxies) proxy.hearLateGrants();
     const isConnected = this.proxies.every((proxy) => proxy.isConnected);
     for (const cap of this.caps) {
       const used = this.#usedOf(cap);
-      must(used <= cap.cap + 1, () => `${cap.name}: ${used} of ${cap.cap} used`);
+      const most = cap.cap + cap.used(this.promptError, 0) + 1;
+      must(used <= most, () => `${cap.name}: ${used} of ${cap.cap} used`);
       let held = 0;
       for (const { running } of this.proxies)
-        for (const { lease, metered, allowance, inTransit } of running)
-          if (cap.covers(lease.userPath))
-            held += cap.used(metered.promptTokens, allowance + inTransit);
+        for (const { lease, promptHeld, allowance, inTransit } of running)
+          if (cap.covers(lease.userPath)) held += cap.used(promptHeld, allowance + inTransit);
       const heldByDaemon = cap.held(this.daemon);
       // Requests that ended while their proxy was away are held until their settles arrive.
       must(
@@ -603,33 +659,75 @@ class History {
     const dollars = this.#chargedOf(this.caps.at(-1)!) / 1e12;
     must(Math.abs(sumUsd(spent) - dollars) < 1e-5, () => `$${sumUsd(spent)}, not $${dollars}`);
     this.fill();
+    this.fillLater();
   }
 
   /** Small requests one after the other use at least 99% of the smallest cap. */
   fill(): void {
+    this.#untilRefused(() => 20, Number.POSITIVE_INFINITY);
+    const fullest = Math.max(...this.#capsToFill().map((cap) => this.#chargedOf(cap) / cap.cap));
+    must(fullest > 0.99, () => `only ${fullest} of the fullest cap is used`);
+    this.check();
+    this.note("filled");
+  }
+
+  /** Larger requests do so once nothing of these days counts any more. */
+  fillLater(): void {
+    this.daemon.nowMs += 3 * day * 1000;
+    this.ended = [];
+    this.#wanting.clear();
+    this.promptPart ??= 0.1;
+    const { promptMin, promptMax, outputMax } = larger;
+    this.#untilRefused(() => this.random.int(promptMin, promptMax), outputMax);
+    const unused = this.#capsToFill().map((cap) => {
+      const [left, most] = [cap.cap - this.#chargedOf(cap), this.#unusedMax(cap)];
+      return { name: cap.name, left, most };
+    });
+    must(
+      unused.some(({ left, most }) => left < most),
+      () => `left unused: ${JSON.stringify(unused)}`,
+    );
+    this.check();
+    this.note("filled later");
+  }
+
+  /** The paths of the requests that fill a cap. */
+  get #filling(): readonly string[] {
+    return this.rules[0]!.childShares === undefined ? ["/team/a"] : ["/team/a", "/team/b", "/team"];
+  }
+
+  #capsToFill(): readonly Cap[] {
+    return this.caps.filter(
+      ({ covers, name }) => this.#filling.some(covers) && !name.startsWith("share"),
+    );
+  }
+
+  /** The docs' bound: what the next request needs, which is refused. */
+  #unusedMax({ cap, used }: Cap): number {
+    const prompt = Math.ceil((Math.ceil(larger.promptMax * this.promptPart!) + 1) * (9 / 8)) + 1;
+    const output = Math.min(64, Math.max(1, Math.floor(cap / used(0, 1) / 256)));
+    // Each child leaves its share of what is left.
+    return this.#filling.length * used(prompt, output);
+  }
+
+  /** Requests one after the other, until nobody gets more. */
+  #untilRefused(promptTokens: () => number, outputMaxWanted: number): void {
     const [proxy] = this.proxies;
     // All sharers take turns, because what their floors keep is free for nobody else.
-    const team = ["/team/a", "/team/b", "/team"];
-    const filling = this.rules[0]!.childShares === undefined ? team.slice(0, 1) : team;
+    const filling = this.#filling;
     let refused = 0;
     for (let i = 0; i < 20_000 && refused < filling.length; i++) {
-      if (this.admit(proxy!, 20, filling[i % filling.length]!) !== null) {
+      if (this.admit(proxy!, promptTokens(), filling[i % filling.length]!) !== null) {
         refused++;
         continue;
       }
       refused = 0;
       const request = proxy!.running[0]!;
-      for (let draws = 0; draws < 200 && !request.isEnded; draws++) this.#drawAll(proxy!, request);
-      request.output = request.allowance;
+      const isFull = (): boolean => request.isEnded || request.allowance >= outputMaxWanted;
+      for (let draws = 0; draws < 200 && !isFull(); draws++) this.#drawAll(proxy!, request);
+      request.output = Math.min(request.allowance, outputMaxWanted);
       this.end(proxy!);
     }
-    const ratios = this.caps
-      .filter(({ covers, name }) => covers("/team/a") && !name.startsWith("share"))
-      .map((cap) => this.#chargedOf(cap) / cap.cap);
-    const fullest = Math.max(...ratios);
-    must(fullest > 0.99, () => `only ${fullest} of the fullest cap is used`);
-    this.check();
-    this.note("filled");
   }
 
   #drawAll(proxy: CapsProxy, request: Request): void {

@@ -26,6 +26,9 @@ const rates = { input: 3_000_000, output: 15_000_000 };
 const costOf = (input: number, output: number): number =>
   input * rates.input + output * rates.output;
 
+/** The part of its bound that a prompt has at most, by seed: hosts learn it. */
+const promptParts = [0.1, 0.3, 0.5] as const;
+
 interface Running {
   readonly host: Host;
   readonly id: number;
@@ -44,6 +47,7 @@ class Violation extends Error {}
 
 class SharedHistory {
   readonly random: Random;
+  readonly #promptPart: number;
   readonly hosts: Hosts;
   readonly tally = new Map<string, number>();
   readonly lines: string[] = [];
@@ -87,6 +91,7 @@ class SharedHistory {
 
   constructor(seed: number) {
     this.random = createRandom(seed);
+    this.#promptPart = promptParts[seed % promptParts.length]!;
     this.#storesHolds = seed % 4 === 0;
     const rolling = this.random.chance(0.3);
     this.#periodSeconds = !rolling && this.random.chance(0.4) ? 20 : 86_400;
@@ -277,7 +282,7 @@ class SharedHistory {
       host,
       id,
       metered,
-      input: random.int(0, Math.ceil(promptTokens / 2)),
+      input: Math.ceil((promptTokens * this.#promptPart * random.int(90, 100)) / 100),
       lease: null,
       output: 0,
       allowance: 0,

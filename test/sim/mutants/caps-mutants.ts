@@ -100,6 +100,33 @@ const ofOneHost = (
       put: "Math.floor(room / weights.output)",
     },
     {
+      name: "a request alone on a cap is admitted however little is left",
+      file: limits,
+      find: "if (demand === undefined) return 1;",
+      put: "if (demand === undefined || held === 0) return 1;",
+    },
+    {
+      name: "a request alone on a cap needs room for the bound of its prompt",
+      file: limits,
+      find: "heldByOthers === 0 ? likelyPrompt : promptTokens",
+      put: "promptTokens",
+      often: false,
+    },
+    {
+      name: "a prompt beside others counts as what it probably has",
+      file: limits,
+      find: "heldByOthers === 0 ? likelyPrompt : promptTokens",
+      put: "likelyPrompt",
+      often: false,
+    },
+    {
+      name: "what prompts had isn't learned",
+      file: output,
+      find: "learnedPrompts.learn(target, hold.promptTokensMax, record.inputTokens);",
+      put: "",
+      often: false,
+    },
+    {
       name: "the prompt isn't held",
       file: limits,
       find: "weightedAmount(weights, promptTokens, output + inTransit",
