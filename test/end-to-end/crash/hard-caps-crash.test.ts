@@ -226,8 +226,11 @@ for (const [path, how, kill] of [
     const passedOn = got.get(path)!;
     t.ok(passedOn <= tokensMax * (1 + passed), `${passedOn} tokens are passed on`);
     t.ok(tokens >= passedOn, `${tokens} are charged`);
-    const records = (await recordsOf(path)).filter(({ status }) => status === 599);
-    t.ok(records.length >= broken.length && records.every(({ estimated }) => estimated));
+    const records = await until(
+      async () => (await recordsOf(path)).filter(({ status }) => status === 599),
+      ({ length }) => length >= broken.length,
+    );
+    t.ok(records.every(({ estimated }) => estimated));
   });
 
 t.test("after both were killed, nothing is held, and all of the cap can be used", async (t) => {
