@@ -256,7 +256,7 @@ interface Holding {
 /** What one running request holds. */
 export interface LeaseHold {
   readonly demand: Demand;
-  /** The most that its prompt may have, whatever the provider has counted; 0 if that isn't known. */
+  /** The bound of its prompt, before its provider has counted it; 0 if that is unknown. */
   readonly promptTokensMax: number;
   /** Empty without a managed key. */
   readonly keyId: string;
