@@ -13,7 +13,8 @@ const upstream = await startScriptedUpstream();
 t.teardown(() => upstream.close());
 const providers = `providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }\n`;
 const site = makeSite(t, providers, { SET_RATE_LIMIT_TEAM: "rpm=5,tpm=100" });
-await site.startDaemon();
+// Its clock stands still: no minute ends amid a count.
+await site.startClockedDaemon(Date.parse("2026-03-10T12:00:00Z"));
 const { ready: url } = await site.startProxy();
 
 t.test("a rule is created, listed, edited, reset and deleted", async (t) => {

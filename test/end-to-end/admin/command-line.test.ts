@@ -52,6 +52,8 @@ const shown = page
 const here = ["--config", site.configFile, "--socket", site.socket];
 const env = { SLUICE_API_KEY: masterKey, SLUICE_SOCKET: site.socket };
 
+/** Of a limit in which a test counts. */
+const ages = ["--period-seconds", String(agesSeconds)];
 const byMaster = { authorization: `Bearer ${masterKey}` };
 for (let i = 0; i < 2; i++) await chatOn("/refused", "smart");
 
@@ -408,7 +410,9 @@ t.test("a follower that has ended with --once isn't behind, whatever comes after
 });
 
 t.test("children of templates are listed below them, again and again", async (t) => {
-  await run(["limits", "set", "/users", "--rpd", "5", "--per-child", ...here], { env });
+  await run(["limits", "set", "/users", ...ages, "--requests", "5", "--per-child", ...here], {
+    env,
+  });
   await chatOn("/users/ann", "openai/sim-fast");
   let looks = 0;
   const { out, exitCode } = await run(["limits", "list", "--children", "--watch", ...here], {
@@ -418,14 +422,14 @@ t.test("children of templates are listed below them, again and again", async (t)
     },
   });
   t.equal(exitCode, 130);
-  t.equal(out.match(/\/users\/ann \(child\) +day +1\/5/g)?.length, 2, out);
+  t.equal(out.match(/\/users\/ann \(child\) +\d+s +1\/5/g)?.length, 2, out);
   const listed = async (...flags: readonly string[]): Promise<string> =>
     (await run(["limits", "list", ...flags, ...here], { env })).out;
-  t.match(await listed("--sort", "used"), /\/users\/ann \(child\) +day +1\/5/);
+  t.match(await listed("--sort", "used"), /\/users\/ann \(child\) +\d+s +1\/5/);
   const ofAnn = await listed("--for", "/users/ann/app");
-  t.match(ofAnn, /\/users\/ann \(child\) +day +1\/5/);
+  t.match(ofAnn, /\/users\/ann \(child\) +\d+s +1\/5/);
   t.notMatch(ofAnn, /each child/);
-  t.match(await listed("--path", "/users/new"), /\/users\/new \(child\) +day +0\/5/);
+  t.match(await listed("--path", "/users/new"), /\/users\/new \(child\) +\d+s +0\/5/);
   t.match(await run(["limits", "list", "--sort", "size", ...here], { env }), {
     exitCode: 2,
     err: /--sort must be name or used, not "size"/,
@@ -462,7 +466,9 @@ t.test("one key is shown by its id or itself, and tables fit the terminal", asyn
 });
 
 t.test("a tenant is on one screen", async (t) => {
-  await run(["limits", "set", "/tenants", "--rpd", "1", "--per-child", ...here], { env });
+  await run(["limits", "set", "/tenants", ...ages, "--requests", "1", "--per-child", ...here], {
+    env,
+  });
   await run(["budgets", "set", "/tenants", "--daily", "5", "--per-child", ...here], { env });
   await run(["keys", "issue", "--path", "/tenants/acme/app", "--name", "acme app", ...here], {
     env,
@@ -475,9 +481,9 @@ t.test("a tenant is on one screen", async (t) => {
     for (const line of [
       /^\/tenants\/acme, .* \(UTC\): \d+ requests, \d+ tokens, \$\d/,
       /^BUDGETS\n.*\n.*\/tenants\/acme \(child\) +daily/m,
-      /^LIMITS\n[^]*\/tenants\/acme \(child\) +day +1\/1/m,
+      /^LIMITS\n[^]*\/tenants\/acme \(child\) +\d+s +1\/1/m,
       /^KEYS\n[^]*acme app +\/tenants\/acme\/app/m,
-      /^LAST REFUSALS\n.*\n.*\/tenants\/acme\/app .*day/m,
+      /^LAST REFUSALS\n.*\n.*\/tenants\/acme\/app .*\d+s/m,
     ])
       t.match(out, line);
     t.notMatch(out, /\/refused/);
