@@ -106,7 +106,7 @@ t.test(
       user_path: path,
       server_time: time,
     } = await usageOf("/recorded");
-    const today = dayOf(Date.parse(time));
+    const today = dayOf(Date.parse(String(time)));
     t.same(usage, {
       start_date: dayOf(Date.parse(today) - 29 * 86_400_000),
       end_date: today,
