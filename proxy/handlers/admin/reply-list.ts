@@ -74,7 +74,7 @@ export function listParameters(query: string): Checked<Parameters> {
   for (const [name, text] of queryParameters(query)) {
     if (name === "__proto__") return bad(`unknown parameter ${name}`, name);
     if (Object.hasOwn(parameters, name)) return bad(`${name} is given more than once`, name);
-    parameters[name] = numbers.has(name) && /^\d{1,9}$/.test(text) ? Number(text) : text;
+    parameters[name] = numbers.has(name) && /^\d{1,10}$/.test(text) ? Number(text) : text;
   }
   return good(parameters);
 }

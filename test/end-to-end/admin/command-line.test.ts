@@ -476,8 +476,8 @@ t.test("a tenant is on one screen", async (t) => {
   for (const model of ["openai/sim-fast", "openai/sim-fast", "openai/none"])
     await chatOn("/tenants/acme/app", model);
   for (const where of [here, ["--url", url]]) {
-    const { out, exitCode } = await run(["tenant", "/tenants/acme", ...where], { env });
-    t.equal(exitCode, 0);
+    const { out, err, exitCode } = await run(["tenant", "/tenants/acme", ...where], { env });
+    t.equal(exitCode, 0, err);
     for (const line of [
       /^\/tenants\/acme, .* \(UTC\): \d+ requests, \d+ tokens, \$\d/,
       /^BUDGETS\n.*\n.*\/tenants\/acme \(child\) +daily/m,

@@ -1,5 +1,6 @@
 import t from "tap";
 import { type ListOf, replyList } from "../../../../proxy/handlers/admin/reply-list.js";
+import { periodSecondsMax } from "../../../../shared/bounds.js";
 import { invalid } from "../../../../shared/error-code.js";
 import type { DaemonAnswer } from "../../../../shared/wire/admin-op.js";
 import { exactly } from "../../../support/patterns/exactly.js";
@@ -88,6 +89,8 @@ t.test(
       { limit: 2, scope: "provider", search: "50%" },
     ]);
     t.match((await get("limit=many")).asked, exactly([{ limit: "many" }]));
+    const longest = `limit=2&period_seconds=${periodSecondsMax}`;
+    t.equal((await get(longest)).asked[0]!["period_seconds"], periodSecondsMax);
     for (const query of ["search=a&search=b", "__proto__=1"]) {
       const { status, asked } = await get(query);
       t.equal(status, 400, query);
