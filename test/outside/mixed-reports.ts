@@ -1109,6 +1109,50 @@ export const mixedReports: readonly OutsideCase[] = [
     check: (t, { text }) => t.match(text, '"reasoning_content":"why"'),
   },
   {
+    id: "thinking-that-the-client-has-dropped",
+    kind: "thinking",
+    source: ["SuperJJ007/CSSwitch#73", "NousResearch/hermes-agent#16149"],
+    request: messages({
+      model: deepseek,
+      messages: [
+        user("x"),
+        {
+          role: "assistant",
+          content: [{ type: "tool_use", id: "t1", name: "read", input: {} }],
+        },
+        user([{ type: "tool_result", tool_use_id: "t1", content: "a" }]),
+      ],
+    }),
+    answer: {
+      status: 400,
+      body: {
+        type: "error",
+        error: {
+          type: "invalid_request_error",
+          message: "The content[].thinking in the thinking mode must be passed back to the API.",
+        },
+      },
+    },
+    result:
+      "decided: made-up thinking would be no better, and whether to think is the client's choice: the 400 says what is missing",
+    right: "what a client has dropped can't be given back",
+    status: 400,
+    receives: { error: { message: /must be passed back/ } },
+  },
+  {
+    id: "thinking-without-signature-in-its-own-dialect",
+    kind: "thinking",
+    source: ["QuantumNous/new-api#4761", "QuantumNous/new-api#4763"],
+    request: messages({ model: deepseek }),
+    answer: messageOf([
+      { type: "thinking", thinking: "why" },
+      { type: "text", text: "hi" },
+    ]),
+    result: "decided: an answer in the client's own dialect passes byte for byte",
+    right: "an answer in the client's own dialect is the provider's",
+    receives: { content: [exactly({ type: "thinking", thinking: "why" }), {}] },
+  },
+  {
     id: "reasoning-alone-isn't-sent-to-claude",
     kind: "thinking",
     source: otherModelSources,
