@@ -32,8 +32,9 @@ const tail = Buffer.from("\n})");
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
   // V8 accepts compiled code only if its flags are those under which the code was written. A
-  // supervisor starts its services with this flag; all other processes set it here.
+  // supervisor starts its services with others, which V8 has read before it ran anything.
   setFlagsFromString("--max-semi-space-size=0");
+  setFlagsFromString("--memory-reducer");
   const bytes = Buffer.concat([head, readFileSync(file), tail]);
   const digest = createHash("sha256").update(bytes).digest();
   // V8 uses this string in place, with one byte per character. It would copy a concatenated one.

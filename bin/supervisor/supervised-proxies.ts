@@ -187,7 +187,7 @@ export class SupervisedProxies {
         name,
         script,
         args,
-        nodeFlags: lessNewSpace(),
+        nodeFlags: [newSpaceFlag],
         sockets,
         env: { ...this.#ports.env, ...proxyNameVariable(name) },
         isHeld,
@@ -212,10 +212,3 @@ export class SupervisedProxies {
  * of CPU.
  */
 export const newSpaceFlag = "--max-semi-space-size=8";
-
-/** A value that the operator sets takes precedence. */
-function lessNewSpace(): readonly string[] {
-  const nodeFlags = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
-  const isGiven = nodeFlags.some((text) => /--max[-_]semi[-_]space[-_]size/.test(text));
-  return isGiven ? [] : [newSpaceFlag];
-}

@@ -16,7 +16,7 @@ export interface ServiceOptions {
   /** A compiled script that sends `{ ready, … }` to its parent once it serves. */
   readonly script: string;
   readonly args: readonly string[];
-  /** In addition to those of this process. */
+  /** In addition to those of this process, which take precedence. */
   readonly nodeFlags?: readonly string[];
   /** Listening sockets passed to it. */
   readonly sockets?: readonly HandedSocket[];
@@ -241,7 +241,7 @@ function forkService(
   // services in order.
   return fork(script, [...args], {
     detached: true,
-    execArgv: [...process.execArgv, ...nodeFlags],
+    execArgv: [...process.execArgv, ...[keptCodeFlag, ...nodeFlags].filter(isNotGiven)],
     env: {
       ...process.env,
       ...withoutSystemd,
@@ -253,6 +253,25 @@ function forkService(
     },
     stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],
   });
+}
+
+/**
+ * Node's flag for each service, also in its systemd unit: otherwise V8 drops the compiled code for
+ * requests some 40 s after a load. `release-memory.ts` gives memory back and keeps the code.
+ */
+export const keptCodeFlag = "--no-memory-reducer";
+
+/** Whether the operator hasn't set this flag of Node. */
+function isNotGiven(flag: string): boolean {
+  const given = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].join(" ");
+  return !given.split(" ").some((text) => flagName(text) === flagName(flag));
+}
+
+function flagName(text: string): string {
+  return text
+    .replaceAll("_", "-")
+    .replace(/^--(?:no-)?/, "")
+    .replace(/=.*/, "");
 }
 
 function runs({ pid, exitCode, signalCode }: ChildProcess): boolean {

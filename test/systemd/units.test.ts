@@ -7,6 +7,7 @@ import t from "tap";
 import { exitCodes } from "../../bin/session/exit-code.js";
 import { stopGraceMs } from "../../bin/supervisor/stop-deadlines.js";
 import { newSpaceFlag } from "../../bin/supervisor/supervised-proxies.js";
+import { keptCodeFlag } from "../../bin/supervisor/supervised-service.js";
 import { daemonSockets } from "../../limiterd/open-sockets.js";
 import { socketNames } from "../../proxy/open-listeners.js";
 import { loadConfig } from "../../shared/config/load-config.js";
@@ -92,7 +93,7 @@ t.test("the units start the programs of the package, as one user, at one socket"
   };
   for (const unit of services) {
     const name = unit.replace(/(?:-worker)?@?\.service/, "");
-    const flags = name === "sluice-proxy" ? [newSpaceFlag] : [];
+    const flags = name === "sluice-proxy" ? [keptCodeFlag, newSpaceFlag] : [keptCodeFlag];
     const program = ["/usr/bin/node", ...flags, `/opt/sluice/${bin[name]}`].join(" ");
     const own = unit === "sluice-proxy@.service" ? `${program} --port %i` : program;
     t.equal(settingOf(unit, "ExecStart"), own);

@@ -2,6 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { newSpaceFlag } from "../../../bin/supervisor/supervised-proxies.js";
+import { keptCodeFlag } from "../../../bin/supervisor/supervised-service.js";
 import { programPath } from "../../support/processes/program-path.js";
 import { benchModel } from "../load/chat-exchange.js";
 import { userPathsConfig } from "../load/limiter-rules.js";
@@ -70,7 +72,7 @@ export function startPair(
   });
 }
 
-/** Both processes of a build with any configuration. */
+/** Both processes of a build with any configuration, with the flags of their systemd units. */
 export async function startConfigured(
   processes: Processes,
   dir: string,
@@ -80,8 +82,8 @@ export async function startConfigured(
   const config = writeConfig(dir, parts);
   const startedAt = performance.now();
   const [daemon, proxy] = await Promise.all([
-    processes.node(daemonFile, ["--config", config]),
-    processes.node(proxyFile, ["--config", config]),
+    processes.node(daemonFile, ["--config", config], [keptCodeFlag]),
+    processes.node(proxyFile, ["--config", config], [keptCodeFlag, newSpaceFlag]),
   ]);
   return { daemon, proxy, readyMs: performance.now() - startedAt };
 }

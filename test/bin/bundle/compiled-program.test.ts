@@ -3,9 +3,12 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { newSpaceFlag } from "../../../bin/supervisor/supervised-proxies.js";
+import { keptCodeFlag } from "../../../bin/supervisor/supervised-service.js";
 
 const programs = fileURLToPath(new URL("../../../programs", import.meta.url));
 const compiler = new URL("../../../bin/bundle/compiled-program.js", import.meta.url);
+
+const serviceFlags = [keptCodeFlag, newSpaceFlag];
 
 /** Runs code of a module, for which `program` is the compiled one, in a process of its own. */
 const withProgram = (file: string, code: string, flags: readonly string[] = []): string =>
@@ -30,7 +33,7 @@ for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"])
     t.equal(isCompiled(), "false");
     withProgram(file, "program.writeCode(); process.exit();");
     t.equal(isCompiled(), "true");
-    t.equal(withProgram(file, "console.log(program.isCompiled);", [newSpaceFlag]), "true");
+    t.equal(withProgram(file, "console.log(program.isCompiled);", serviceFlags), "true");
     writeFileSync(file, readFileSync(file, "latin1").replace("use strict", "Use strict"), "latin1");
     t.equal(isCompiled(), "false", "another text of the same length");
   });

@@ -80,6 +80,7 @@ await runService({
           socket: config.limiter.socket,
           port: config.server.port,
           dataDir: config.limiter.dataDir,
+          nodeFlags: process.execArgv.join("|"),
         },
         "serves",
       );

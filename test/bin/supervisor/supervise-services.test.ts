@@ -1,4 +1,6 @@
 import t from "tap";
+import { newSpaceFlag } from "../../../bin/supervisor/supervised-proxies.js";
+import { keptCodeFlag } from "../../../bin/supervisor/supervised-service.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import type { Owner } from "../fake-daemon.js";
 import { listenForPresence, type Program, scriptPath, startProgram } from "../program-run.js";
@@ -9,6 +11,7 @@ interface UpOptions {
   readonly proxy?: FakeScenario;
   readonly argv?: readonly string[];
   readonly detached?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
   /** The daemon's process ends before it is supervised. */
   readonly forked?: "killed";
   /** What a reload starts: the proxies' scenario, how many, and whether the daemon again. */
@@ -27,6 +30,7 @@ const startUp = async (
   const { next: reloaded } = options;
   const up = startProgram(t, scriptPath("supervisor/up-driver.js"), argv, {
     env: {
+      ...options.env,
       FAKE_LIMITERD: limiterd,
       FAKE_PROXY: proxy,
       FAKE_PRESENCE: path,
@@ -70,6 +74,22 @@ t.test(
     );
   },
 );
+
+t.test("the services have flags of Node's, unless the operator sets others", async (t) => {
+  const flagsOf = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+    const { up } = await startUp(t, { env });
+    await up.line(/^ready/);
+    up.child.kill("SIGTERM");
+    await up.ended;
+    return ["limiterd serves", "proxy serves"].map((text) => {
+      const line = up.err.find((printed) => printed.includes(text)) ?? "";
+      return / nodeFlags="?([^\s"]*)/.exec(line)?.[1] ?? line;
+    });
+  };
+  const flags = [keptCodeFlag, `${keptCodeFlag}|${newSpaceFlag}`];
+  t.same(await flagsOf({}), flags);
+  t.same(await flagsOf({ NODE_OPTIONS: "--max_semi_space_size=16" }), [keptCodeFlag, keptCodeFlag]);
+});
 
 t.test("the proxy loads while the daemon starts, and serves only once it is ready", async (t) => {
   const { up, next } = await startUp(t, { limiterd: "slow" });
