@@ -55,11 +55,11 @@ export class Writer {
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
   /** Whether the open batch is committed after a delay, unless something closes it earlier. */
-  #scheduled = false;
+  #isScheduled = false;
   #commitDue = false;
   /** Whether the open batch has changes without a settle. */
   #hasContributions = false;
-  #closed = false;
+  #isClosed = false;
   #pendingEntries = 0;
   #unjournaled = 0;
 
@@ -121,7 +121,7 @@ export class Writer {
    * then its effects must not be written either.
    */
   journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
-    if (this.#closed) return false;
+    if (this.#isClosed) return false;
     this.#pauseAtBound();
     if (this.#counted.paused) {
       this.#unjournaled++;
@@ -149,7 +149,7 @@ export class Writer {
 
   /** Closes the open batch because contributors have changes, even if it has no settle. */
   closeContributed(): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#hasContributions = true;
     this.closeBatch();
     this.#queue.pump();
@@ -158,7 +158,7 @@ export class Writer {
   /** Call when something was counted without a settle. */
   counted(): void {
     this.#pauseAtBound();
-    if (this.#closed || this.#counted.size === 0) return;
+    if (this.#isClosed || this.#counted.size === 0) return;
     this.#commitSoon();
     this.#closeIfFull();
   }
@@ -169,7 +169,7 @@ export class Writer {
    */
   closeBatch(): number {
     const lsn = this.#lsn++;
-    this.#scheduled = false;
+    this.#isScheduled = false;
     this.#commitDue = false;
     const counted = this.#counted;
     const halves = counted.size;
@@ -204,7 +204,7 @@ export class Writer {
    */
   write(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#closed) return;
+      if (this.#isClosed) return;
       this.#queue.add(changes, resolve);
       this.#queue.pump();
     });
@@ -216,7 +216,7 @@ export class Writer {
    */
   writeWithBatch(changesOf: () => readonly Change[]): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#closed) return;
+      if (this.#isClosed) return;
       this.closeBatch();
       this.#queue.addToLast(changesOf(), resolve);
       this.#queue.pump();
@@ -233,7 +233,7 @@ export class Writer {
     const { failing } = this.#queue;
     if (changes.length === 0 && failing !== null) return Promise.resolve(failing);
     return new Promise((resolve) => {
-      if (this.#closed) return;
+      if (this.#isClosed) return;
       this.#queue.tryWrite(changes, resolve);
     });
   }
@@ -241,7 +241,7 @@ export class Writer {
   /** Commits everything queued and takes no more. Never resolves while the store fails. */
   close(): Promise<void> {
     this.closeBatch();
-    this.#closed = true;
+    this.#isClosed = true;
     return new Promise((resolve) => {
       this.#queue.add([], resolve);
       this.#queue.pump();
@@ -275,8 +275,8 @@ export class Writer {
   }
 
   #commitSoon(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     const lsn = this.#lsn;
     this.#schedule(commitDelayMs, () => {
       this.#commitDue ||= this.#lsn === lsn;
@@ -290,7 +290,7 @@ export class Writer {
    * fewer, fuller batches write the same sums less often. Callers pump the queue afterwards.
    */
   #commitBatch(): void {
-    if (this.#commitDue && !this.#queue.committing && !this.#closed) this.closeBatch();
+    if (this.#commitDue && !this.#queue.committing && !this.#isClosed) this.closeBatch();
   }
 }
 
@@ -383,7 +383,7 @@ export class CommitQueue {
   readonly #ports: QueuePorts;
   readonly #retryMs: number;
   readonly #jobs: Job[] = [];
-  #committing = false;
+  #isCommitting = false;
   #ended = 0;
   #failing: Error | null = null;
   /** Callers of `tryWrite`, which wait for their commit or for the first failure. */
@@ -396,7 +396,7 @@ export class CommitQueue {
 
   /** Whether a commit runs or waits to be retried. */
   get committing(): boolean {
-    return this.#committing;
+    return this.#isCommitting;
   }
 
   /** The number of ended commits, successful or not. */
@@ -444,8 +444,8 @@ export class CommitQueue {
 
   /** Commits the next jobs together, as many as fit in a slice. */
   pump(): void {
-    if (this.#committing || this.#jobs.length === 0) return;
-    this.#committing = true;
+    if (this.#isCommitting || this.#jobs.length === 0) return;
+    this.#isCommitting = true;
     let changes = 0;
     let count = 0;
     while (
@@ -477,7 +477,7 @@ export class CommitQueue {
       this.#failing = null;
       this.#ports.onStoreState(null);
     }
-    this.#committing = false;
+    this.#isCommitting = false;
     for (const job of jobs) job.done();
     this.#ports.onCommit();
     this.pump();

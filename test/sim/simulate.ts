@@ -84,7 +84,7 @@ class Simulation {
   /** The hours that rules may have. */
   readonly #hours: readonly string[];
   /** Whether there are no rules and budgets. */
-  readonly #bare: boolean;
+  readonly #isBare: boolean;
   readonly #rules: readonly RuleDefinition[];
   readonly #flushIntervalMs: number;
   readonly #usageFlushMs: number;
@@ -107,7 +107,7 @@ class Simulation {
    */
   readonly #shadowing: Random | null;
   readonly #shadows: readonly RuleDefinition[];
-  #healing = false;
+  #isHealing = false;
   #daemon: DaemonProcess;
   /** The running proxies: a killed one is replaced at the same index. */
   readonly #proxies: ProxyProcess[] = [];
@@ -126,13 +126,13 @@ class Simulation {
       proxyStopMs: someProxyStopMs(seed),
       ...someLateReroutes(seed),
     };
-    this.#bare = random.chance(0.1);
+    this.#isBare = random.chance(0.1);
     const minute = random.int(1, 55);
     this.#hours = hoursAround(minute);
-    this.#rules = this.#bare
+    this.#rules = this.#isBare
       ? []
       : [...ledgers, ...someRules(random, this.#hours, random.int(1, 9))];
-    this.#shadowing = seed % 3 === 2 && !this.#bare ? createRandom(seed ^ 0x27d4eb2f) : null;
+    this.#shadowing = seed % 3 === 2 && !this.#isBare ? createRandom(seed ^ 0x27d4eb2f) : null;
     this.#shadows =
       this.#shadowing === null ? [] : someShadows(this.#shadowing, this.#hours, this.#rules);
     this.#flushIntervalMs = random.pick([0, 250, 990, 990]);
@@ -177,7 +177,7 @@ class Simulation {
 
   #restartMs(): number {
     const { random } = this.#world;
-    if (this.#healing) return 50;
+    if (this.#isHealing) return 50;
     return random.chance(0.2) ? random.between(1500, 3500) : random.between(50, 600);
   }
 
@@ -187,11 +187,11 @@ class Simulation {
       disk: this.#disk,
       witness: this.#witness,
       rules: [...this.#rules, ...this.#shadows],
-      budgets: this.#bare ? [] : simulatedBudgets,
+      budgets: this.#isBare ? [] : simulatedBudgets,
       tokenWeights: someDefaultWeights(this.#seed),
       flushIntervalMs: this.#flushIntervalMs,
       usageFlushMs: this.#usageFlushMs,
-      release: this.#releases.daemon(this.#healing),
+      release: this.#releases.daemon(this.#isHealing),
       waits: this.#waits !== null,
       nowMs: () => this.#nowMs(),
       isAlive: (proxyId) =>
@@ -228,7 +228,7 @@ class Simulation {
   #delayReroute(): void {
     const { random } = this.#world;
     const chance = this.#mix.lateRerouteChance;
-    if (chance === 0 || this.#healing || !random.chance(chance)) return;
+    if (chance === 0 || this.#isHealing || !random.chance(chance)) return;
     const { process } = this.#daemon;
     if (!process.alive || process.pausedUntilMs > this.#world.nowMs) return;
     this.#world.count("daemon paused as a target failed");
@@ -238,7 +238,7 @@ class Simulation {
   #requestEvery(meanMs: number): void {
     const { random } = this.#world;
     this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
-      if (this.#healing) return;
+      if (this.#isHealing) return;
       const proxy = random.pick(this.#proxies);
       // It comes from outside: a paused proxy gets it after its pause.
       this.#world.after(0, proxy.process, () => {
@@ -253,11 +253,11 @@ class Simulation {
   #operateEvery(meanMs: number): void {
     const { random } = this.#world;
     this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
-      if (this.#healing) return;
+      if (this.#isHealing) return;
       const { client, process } = random.pick(this.#proxies);
       this.#world.after(0, process, () => {
         const { op, body } = someOperation(random, {
-          bare: this.#bare,
+          bare: this.#isBare,
           hours: this.#hours,
           rules: this.#rules,
         });
@@ -272,7 +272,7 @@ class Simulation {
     const random = this.#raises;
     if (random === null || this.#rules.length === 0) return;
     this.#world.after(-Math.log(1 - random.next()) * 250, null, () => {
-      if (this.#healing) return;
+      if (this.#isHealing) return;
       const { client, process } = random.pick(this.#proxies);
       this.#world.after(0, process, () => {
         const { op, body } = someRaise(random, this.#rules);
@@ -287,7 +287,7 @@ class Simulation {
     const random = this.#shadowing;
     if (random === null) return;
     this.#world.after(-Math.log(1 - random.next()) * 400, null, () => {
-      if (this.#healing) return;
+      if (this.#isHealing) return;
       const { client, process } = random.pick(this.#proxies);
       this.#world.after(0, process, () => {
         const { op, body } = someShadowOperation(random, this.#shadows);
@@ -329,7 +329,7 @@ class Simulation {
   }
 
   #heal(): void {
-    this.#healing = true;
+    this.#isHealing = true;
     this.#world.trace("healing");
     Object.assign(this.#socketFaults, { split: 0.1, stall: 0, cut: 0 });
     Object.assign(this.#diskFaults, { slow: 0, fail: 0 });

@@ -1,9 +1,10 @@
 /**
  * Shares definitions between all hosts. The engine decides each change in one step, which fails if
- * another host has changed the same definition meanwhile; then every host applies the change in the
- * same way, including the one that asked. A host reads missed changes when they are announced and
- * once a second. If both sides may have definitions that the other lacks, they are reconciled. One
- * operation runs at a time, so that each change is checked against all known definitions.
+ * another host has changed the same definition meanwhile. Then every host applies the change in the
+ * same way, including the one that asked. A host reads missed changes when they are announced, and
+ * once a second. If host and engine may each have definitions that the other lacks, the host
+ * reconciles them. One operation runs at a time, so that each change is checked against all known
+ * definitions.
  */
 
 import type { Change } from "../../store/store.js";
@@ -79,10 +80,13 @@ const attemptsMax = 10;
 
 export class SharedDefinitions {
   readonly #ports: Ports;
+  /** The end of the last operation. */
   #last: Promise<unknown> = Promise.resolve();
-  #queued = false;
+  #isRefreshQueued = false;
+  /** Whether host and engine have the same definitions. */
   #isJoined = false;
-  #unreadable = 0;
+  /** The most unreadable definitions that a page had. */
+  #unreadableCount = 0;
 
   constructor(ports: Ports) {
     this.#ports = ports;
@@ -133,11 +137,11 @@ export class SharedDefinitions {
    * later call will read the rest. Rejects as `EngineConnection.call`.
    */
   refresh(): Promise<void> {
-    // The waiting call will read everything.
-    if (this.#queued) return this.#last.then(() => {});
-    this.#queued = true;
+    // The call that waits already will read everything.
+    if (this.#isRefreshQueued) return this.#last.then(() => {});
+    this.#isRefreshQueued = true;
     return this.#exclusively(async () => {
-      this.#queued = false;
+      this.#isRefreshQueued = false;
       await this.#ports.ready;
       if (this.#isJoined) await this.#read();
       else await this.#reconcile();
@@ -160,7 +164,7 @@ export class SharedDefinitions {
     return done;
   }
 
-  /** Null: the change must be proposed again. */
+  /** Asks the engine to decide a change, and applies it. Null: it must be proposed again. */
   async #write({ definitions, audit }: AuditedProposal): Promise<AppliedHere | null> {
     const { engine, copy } = this.#ports;
     if (definitions.length === 0) return this.#apply([], { state: copy.state });
@@ -185,21 +189,21 @@ export class SharedDefinitions {
         return this.#reconcile();
       this.#noteUnreadable(page);
       const { clusterId, trimmed } = page;
-      const news = page.changed.filter((definition) => this.#isNews(definition));
-      if (news.length > 0 || page.upTo !== copy.state.order)
-        await this.#apply(news, { state: { order: page.upTo, clusterId, trimmed } }).written;
+      const newer = page.changed.filter((definition) => this.#isNewer(definition));
+      if (newer.length > 0 || page.upTo !== copy.state.order)
+        await this.#apply(newer, { state: { order: page.upTo, clusterId, trimmed } }).written;
       if (page.upTo !== page.order) continue;
       const { sum, live } = copy.state;
       // The engine has definitions that this host never read, or has lost some.
-      if ((sum !== page.sum || live !== page.live) && this.#unreadable === 0)
+      if ((sum !== page.sum || live !== page.live) && this.#unreadableCount === 0)
         await this.#reconcile();
       return;
     }
   }
 
-  #isNews(definition: StampedDefinition): boolean {
-    const own = this.#ports.copy.get(definition);
-    return own === null || isInForce(definition, own);
+  #isNewer(definition: StampedDefinition): boolean {
+    const known = this.#ports.copy.get(definition);
+    return known === null || isInForce(definition, known);
   }
 
   /** Resolves when both sides have the same definitions. */
@@ -260,7 +264,7 @@ export class SharedDefinitions {
   }
 
   #noteUnreadable({ unreadable }: DefinitionPage): void {
-    if (unreadable.length > this.#unreadable) this.#ports.log.onUnreadable(unreadable);
-    this.#unreadable = Math.max(this.#unreadable, unreadable.length);
+    if (unreadable.length > this.#unreadableCount) this.#ports.log.onUnreadable(unreadable);
+    this.#unreadableCount = Math.max(this.#unreadableCount, unreadable.length);
   }
 }

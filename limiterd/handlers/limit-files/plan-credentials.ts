@@ -1,6 +1,6 @@
 /**
- * Plans the changes that make managed keys and denied JWTs equal to a limit file. Pure. Files have
- * neither keys that aren't active any more nor keys with a role in the admin API.
+ * Plans the changes that make managed keys and denied JWTs equal to a limit file. Pure. A file has
+ * only active keys, and none with a role in the admin API.
  */
 import { type JwtDenial, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import {
@@ -15,6 +15,7 @@ import type { JwtDenials } from "../../keys/jwt-denials.js";
 import { type KeyRing, keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 
 interface Options {
+  /** Whether to remove what the file doesn't name. */
   readonly prune: boolean;
   readonly nowMs: number;
   readonly turns: Turns;
@@ -81,7 +82,7 @@ export function* planKeys(
   return { changes, unchanged, kept: keptCount };
 }
 
-/** `wanted`: by name (`jwtNameKey`). */
+/** `fileDenials`: the denied JWTs of the file, by name (`jwtNameKey`). */
 export function* planDenials(
   denials: JwtDenials,
   fileDenials: ReadonlyMap<string, JwtDenial>,
@@ -124,7 +125,7 @@ function isSameKey(a: FileKey, b: FileKey): boolean {
   );
 }
 
-/** In whole seconds, as files have it. */
+/** The expiry in whole seconds, as files have it. */
 function expiryText({ expiresAtMs }: Pick<FileKey, "expiresAtMs">): string | null {
   return expiresAtMs === null ? null : formatSeconds(expiresAtMs);
 }

@@ -1,6 +1,6 @@
 /**
  * The running back-tests. So that no call takes long, a client calls repeatedly until its back-test
- * is complete; this keeps the state between the calls.
+ * is complete. Between the calls, the state is kept here.
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";

@@ -75,7 +75,7 @@ export class ShareSync {
   readonly #due = new Set<Share>();
   #seq = 0;
   #looks = 0;
-  #stopped = false;
+  #isStopped = false;
   readonly #askSoon: Later;
   readonly #lookLater: Later;
   readonly #expireLater: Later;
@@ -89,7 +89,7 @@ export class ShareSync {
     this.turn.wallMs = ports.nowMs;
     const later = (ms: number, run: () => void): Later =>
       new Later(ports.schedule, ms, () => {
-        if (this.#stopped) return;
+        if (this.#isStopped) return;
         this.enter();
         run();
       });
@@ -210,7 +210,7 @@ export class ShareSync {
    * again if further requests wait.
    */
   claimsAnswered(claims: readonly Awaited[]): void {
-    if (this.#stopped || claims.length === 0) return;
+    if (this.#isStopped || claims.length === 0) return;
     this.enter();
     this.#parked.ended(claims, this.turn.monoMs);
     for (const claim of claims) if (this.#parked.isAwaited(claim)) claim.ask();
@@ -238,7 +238,7 @@ export class ShareSync {
   /** Gives back held units and slots and reports unsent counts. No question follows. */
   async stop(): Promise<void> {
     this.enter();
-    this.#stopped = true;
+    this.#isStopped = true;
     this.#parked.drop();
     const questions: SyncQuestion[] = [];
     for (const share of this.#live) {
@@ -323,7 +323,7 @@ export class ShareSync {
     replies: readonly SyncReply[],
     sentMonoMs: number,
   ): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     this.enter();
     const receivedMonoMs = this.turn.monoMs;
     this.counts.answered((receivedMonoMs - sentMonoMs) / 1000);
@@ -341,7 +341,7 @@ export class ShareSync {
   }
 
   #unanswered(batch: readonly SentQuestion[]): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     this.enter();
     for (const [share, question] of batch) share.unanswered(question);
     this.turn.away = true;
@@ -365,7 +365,7 @@ class Later {
   readonly #schedule: (ms: number, run: () => void) => void;
   readonly #ms: number;
   readonly #run: () => void;
-  #begun = false;
+  #hasBegun = false;
 
   constructor(schedule: (ms: number, run: () => void) => void, ms: number, run: () => void) {
     this.#schedule = schedule;
@@ -374,10 +374,10 @@ class Later {
   }
 
   begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
     this.#schedule(this.#ms, () => {
-      this.#begun = false;
+      this.#hasBegun = false;
       this.#run();
     });
   }

@@ -57,7 +57,7 @@ export class LmdbStore implements Store {
   readonly #root: Root;
   readonly #meta: Meta;
   readonly #lock: StoreLock | null;
-  #owned: boolean;
+  #isOwned: boolean;
   /** Whether the mark notes keys. */
   #hasKeys: boolean;
   #touchedAtMs = 0;
@@ -73,7 +73,7 @@ export class LmdbStore implements Store {
     this.#root = root;
     this.#meta = meta;
     this.#lock = lock;
-    this.#owned = owned;
+    this.#isOwned = owned;
     this.#tables = tables;
     this.#hasKeys = tableSize(tables.get("keys")!).entries > 0;
   }
@@ -186,7 +186,7 @@ export class LmdbStore implements Store {
       await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
       await this.#root.batch(() => {
-        if (!this.#owned) void this.#meta.put("owner", Buffer.from(ownerMark()));
+        if (!this.#isOwned) void this.#meta.put("owner", Buffer.from(ownerMark()));
         for (const [i, { table }] of changes.entries()) {
           const db = this.#db(table);
           const { keyBytes, value } = sealed[i]!;
@@ -196,7 +196,7 @@ export class LmdbStore implements Store {
       // Committed data survives this process, flushed data survives the machine.
       await this.#root.flushed;
       this.#failed = 0;
-      this.#owned = true;
+      this.#isOwned = true;
       if (!this.#hasKeys && changes.some(({ table }) => table === "keys")) {
         this.#hasKeys = true;
         markInUse(this.file, true);

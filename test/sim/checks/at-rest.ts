@@ -83,10 +83,10 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
   const left = survives ? witness.register.neverEnded(id, unread) : null;
   if (left !== null) world.fail(`nothing runs, and this stays counted: ${left}`);
   const charged = new Map<string, number>();
-  for (const { proxyId, part, of, use } of witness.register.charges) {
+  for (const { proxyId, part, place, use } of witness.register.charges) {
     // A request that was admitted too late was never served.
     if (proxyId !== id || part === "withdrawn" || part === "untried") continue;
-    const key = chargeKey(part, of.atPath ? of.path : null, of.target, use.tokens);
+    const key = chargeKey(part, place.atPath ? place.path : null, place.target, use.tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
   for (const { request, settles, toldTargets, outcome } of served) {

@@ -1,7 +1,7 @@
 /**
- * What is left of the truth when the daemon dies (docs/contributing/storage.md): what was counted,
- * withdrawn or settled in a batch that is on the disk stays, the rest never happened. A request
- * that is gone counts again once its proxy reports it, and so does each attempt at a target.
+ * The part of the truth that is left when the daemon dies (docs/contributing/storage.md). Counts,
+ * withdrawals and settles of batches on the disk stay; the rest never happened. A lost request
+ * counts again once its proxy reports it, and so does each attempt at a target.
  */
 import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import type { CountedRequest, CountedTokens } from "./truth.js";
@@ -9,10 +9,10 @@ import type { CountedRequest, CountedTokens } from "./truth.js";
 export interface WitnessedRequest extends CountedRequest {
   readonly proxyId: string;
   readonly lease: number;
-  /** Of the admission, or of the reroute to this target. */
+  /** The number of its admission, or of the reroute to this target. */
   readonly lsn: number;
-  /** Sent without an admission: it was counted with its settle. */
-  readonly unasked: boolean;
+  /** Whether it was sent without an admission, so that its settle counted it. */
+  readonly isUnasked: boolean;
   /** The epoch in which it was admitted. */
   readonly epoch: number;
   /** The batch in which it was last counted: at its admission, or when it was reported again. */
@@ -50,7 +50,7 @@ export function survivors(
     requests: requests.filter((request) => {
       const { withdrawn } = request;
       if (withdrawn !== null) {
-        // Gone for good; else its settle withdraws it again.
+        // A withdrawal on the disk stays. Otherwise its settle withdraws the request again.
         if (withdrawn.lsn <= durableLsn) return false;
         request.withdrawn = null;
         request.counted = withdrawn.wasCounted;
@@ -58,7 +58,7 @@ export function survivors(
       if (request.countedLsn > durableLsn) request.counted = false;
       if (request.seq > durableSeq(request.proxyId)) request.seq = 0;
       // It is counted again when its settle arrives again.
-      return request.counted || !request.unasked;
+      return request.counted || !request.isUnasked;
     }),
     charges: charges.filter(({ proxyId, seq }) => seq <= durableSeq(proxyId)),
   };

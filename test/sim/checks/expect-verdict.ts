@@ -1,6 +1,6 @@
 /**
- * What the daemon must answer to an admission or a reroute, by the truth alone: which target and
- * which headers, or which rule refuses it, and for how long.
+ * The answer that the daemon must give to an admission or a reroute, derived only from the truth:
+ * the target and the headers, or the rule that refuses it, and for how long.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
@@ -38,7 +38,7 @@ export type ExpectedRefusal = Pick<OracleRule, "scope" | "periodSeconds" | "mode
   readonly dimension: string;
 };
 
-/** Whether a limit that refuses one request also counts another one. */
+/** Whether a limit that refuses one request also counts this one. */
 export function meets(
   { subject, ...limit }: ExpectedRefusal,
   { path, targets, submission }: Pick<Question, "path" | "targets" | "submission">,
@@ -51,7 +51,7 @@ export function meets(
 
 interface ExpectedVerdict {
   /** Whether all counts that decide are known exactly. */
-  readonly exact: boolean;
+  readonly isExact: boolean;
   /** The limit that refuses it; null if it is admitted. */
   readonly refusal: ExpectedRefusal | null;
   /** What is wrong with the answer, or null. */
@@ -107,7 +107,7 @@ export function createExpectation(truth: Truth) {
             .filter(({ dimension }) => !submission || dimension !== "concurrent")
         : [];
     return {
-      exact: !clockStepped,
+      isExact: !clockStepped,
       refusal: expected.refused ?? null,
       verdict(answer) {
         if (answer.kind === "admitted") {
@@ -134,13 +134,13 @@ export function createExpectation(truth: Truth) {
           ...Object.fromEntries(ofMeasures.map(([measure, left]) => [measure, triple(left)])),
         };
         const request = countedAt(question, counted, target);
-        const right = {
+        const expectedHeaders = {
           ...judge().triples(request, nowMs),
           ...judge().measureTriples(request, nowMs),
         };
-        return isDeepStrictEqual(sent, right)
+        return isDeepStrictEqual(sent, expectedHeaders)
           ? null
-          : `has the headers ${JSON.stringify(sent)}, not ${JSON.stringify(right)}`;
+          : `has the headers ${JSON.stringify(sent)}, not ${JSON.stringify(expectedHeaders)}`;
       },
     };
   };
@@ -185,7 +185,7 @@ export function mustAnswer(
   );
   if (answer === undefined) return world.fail(`${what} isn't answered at once`);
   const asked = isReroute ? "reroute " : submission ? "submission " : "";
-  world.count(`${asked}${answer.kind}${expected.exact ? ", exact" : ""}`);
+  world.count(`${asked}${answer.kind}${expected.isExact ? ", exact" : ""}`);
   const wrong = expected.verdict(answer);
   if (wrong !== null) return world.fail(`${what} ${wrong}`);
   return answer.kind === "admitted" ? answer : null;

@@ -1,6 +1,6 @@
 /**
- * Follows each lease through the messages that the daemon has handled, and counts its request at
- * the path, and each attempt at a target. The list of all of them is in `request-register.ts`.
+ * Follows each lease through the messages that the daemon has handled. Counts its request at the
+ * path and each attempt at a target; `request-register.ts` lists them all.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import { uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
@@ -36,11 +36,8 @@ export interface LeaseHolder {
   helloId: number;
   /** Whether the proxy reports which verdicts it has read. */
   tellsRead: boolean;
-  /**
-   * Whether the proxy has a newer connection: messages that still arrive on this one aren't
-   * answered.
-   */
-  left: boolean;
+  /** Whether the proxy has left this connection for a newer one: its messages aren't answered. */
+  hasLeft: boolean;
   readonly leases: Map<number, HeldLease>;
 }
 
@@ -60,19 +57,22 @@ export class LeaseAccount {
     { proxyId, leases }: LeaseHolder,
     { userPath: path, targets, submission }: Admit,
     { id, target: index, admittedAtMs, lsn }: Admitted,
-    at: Moment,
+    moment: Moment,
   ): readonly WitnessedRequest[] {
     const target = targets[index]!;
-    const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, unasked: false };
+    const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, isUnasked: false };
     const request = this.#register.count(
-      { ...fields, of: { path, atPath: true, target: null } },
-      at,
+      { ...fields, place: { path, atPath: true, target: null } },
+      moment,
     );
     if (submission) this.#submissions.add(request);
     const held = this.#holdPath(request, path, submission);
     leases.set(id, held);
     if (submission) return [request];
-    const attempt = this.#register.count({ ...fields, of: { path, atPath: false, target } }, at);
+    const attempt = this.#register.count(
+      { ...fields, place: { path, atPath: false, target } },
+      moment,
+    );
     this.#takeTarget(held, target, attempt);
     return [request, attempt];
   }
@@ -81,14 +81,14 @@ export class LeaseAccount {
     { proxyId, leases }: LeaseHolder,
     { lease, targets }: Reroute,
     { target: index, admittedAtMs, lsn }: Admitted,
-    at: Moment,
+    moment: Moment,
   ): readonly WitnessedRequest[] {
     const target = targets[index]!;
     const held = leases.get(lease)!;
-    const of = { path: held.path, atPath: false, target };
+    const place = { path: held.path, atPath: false, target };
     const attempt = this.#register.count(
-      { proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of },
-      at,
+      { proxyId, lease, lsn, atMs: admittedAtMs, isUnasked: false, place },
+      moment,
     );
     this.#takeTarget(held, target, attempt);
     return [attempt];
@@ -98,18 +98,18 @@ export class LeaseAccount {
    * A proxy reports a lease that it holds: after a reconnect, or because it continues without a
    * verdict.
    */
-  reported(holder: LeaseHolder, reported: Lease, at: Moment): void {
+  reported(holder: LeaseHolder, reported: Lease, moment: Moment): void {
     const { proxyId, leases } = holder;
     const { lease, userPath: path, lsn, target, targetLsn, submission } = reported;
     this.#giveBack(leases, lease);
-    if (lsn === uncountedLsn) return this.#reportedUnasked(holder, reported, at);
+    if (lsn === uncountedLsn) return this.#reportedUnasked(holder, reported, moment);
     this.#world.count(submission ? "submission reported again" : "lease reported again");
     const request = this.#register.find({ proxyId, lease, lsn }, null);
     if (submission !== this.#submissions.has(request))
       this.#world.fail(
         `${proxyId} reports lease ${lease} again as ${submission ? "" : "no "}submission`,
       );
-    this.#register.reportedAgain(request, at);
+    this.#register.reportedAgain(request, moment);
     const held = this.#holdPath(request, path, submission);
     leases.set(lease, held);
     if (submission) return;
@@ -119,14 +119,14 @@ export class LeaseAccount {
       : null;
     if (targetLsn === uncountedLsn) this.#world.count("target without a verdict reported");
     this.#takeTarget(held, target, attempt);
-    if (attempt !== null) this.#register.reportedAgain(attempt, at);
+    if (attempt !== null) this.#register.reportedAgain(attempt, moment);
   }
 
   /**
    * A request that was sent without a verdict. It holds its slots, and its settle counts it. An
    * attempt at a later target is counted as usual.
    */
-  #reportedUnasked({ proxyId, leases }: LeaseHolder, reported: Lease, at: Moment): void {
+  #reportedUnasked({ proxyId, leases }: LeaseHolder, reported: Lease, moment: Moment): void {
     const { lease, userPath: path, target, targetLsn, submission } = reported;
     if (submission) this.#world.fail(`${proxyId} reports a submission that went without a verdict`);
     this.#world.count("request without a verdict reported");
@@ -137,38 +137,39 @@ export class LeaseAccount {
       ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
       : null;
     this.#takeTarget(held, target, attempt);
-    if (attempt !== null) this.#register.reportedAgain(attempt, at);
+    if (attempt !== null) this.#register.reportedAgain(attempt, moment);
   }
 
-  settled(holder: LeaseHolder, message: Settle, at: Moment): void {
+  settled(holder: LeaseHolder, message: Settle, moment: Moment): void {
     const { proxyId } = holder;
     const { lease, lsn, seq, part, userPath: path, target, targetLsn } = message;
     const use = useOf(message);
     if (part === "cached") return;
     if (part === "progress") {
-      const atMs = Math.max(0, at.nowMs - message.endedAgoMs);
-      const of = { path, atPath: true, target };
-      return this.#register.charge({ of, tick: at.tick, atMs, use, proxyId, seq, part });
+      const atMs = Math.max(0, moment.nowMs - message.endedAgoMs);
+      const place = { path, atPath: true, target };
+      return this.#register.charge({ place, tick: moment.tick, atMs, use, proxyId, seq, part });
     }
     this.#release(holder, message);
     if (part === "untried") {
       const untried = this.#register.find({ proxyId, lease, lsn: targetLsn }, target);
       this.#register.endedBy(untried, message);
-      return this.#register.withdraw(untried, at, "late target withdrawn");
+      return this.#register.withdraw(untried, moment, "late target withdrawn");
     }
-    const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
-    const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
+    const startedAtMs = Math.max(0, moment.nowMs - message.startedAgoMs);
+    const endedAtMs = Math.max(0, moment.nowMs - message.endedAgoMs);
     const { targetStartedAgoMs = message.startedAgoMs } = message;
-    const targetAtMs = Math.max(0, at.nowMs - targetStartedAgoMs);
-    const unasked = { proxyId, lease, lsn: 0, atMs: startedAtMs, unasked: true };
-    // It began before all rules, and rules that were created while it ran don't count it.
-    const isBeforeRules = startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
+    const targetAtMs = Math.max(0, moment.nowMs - targetStartedAgoMs);
+    const unaskedFields = { proxyId, lease, lsn: 0, atMs: startedAtMs, isUnasked: true };
+    // Rules that were created while a request ran don't count it.
+    const isBeforeRules = startedAtMs < moment.rulesSinceMs && moment.rulesSinceMs <= moment.nowMs;
     const pathBeforeRules = lsn === unlimitedLsn && isBeforeRules;
     if (pathBeforeRules) this.#world.count("request from before all rules");
     const settledAt = (request: WitnessedRequest): void => {
       this.#register.endedBy(request, message);
-      if (part === "withdrawn") this.#register.withdraw(request, at, "late admission withdrawn");
-      else this.#register.reportedAgain(request, at);
+      if (part === "withdrawn")
+        this.#register.withdraw(request, moment, "late admission withdrawn");
+      else this.#register.reportedAgain(request, moment);
     };
     const targetBeforeRules = targetLsn === unlimitedLsn && isBeforeRules;
     if (target !== null && !targetBeforeRules && targetLsn !== uncountedLsn) {
@@ -176,8 +177,8 @@ export class LeaseAccount {
         isNumbered(targetLsn)
           ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
           : this.#register.count(
-              { ...unasked, atMs: targetAtMs, of: { path, atPath: false, target } },
-              at,
+              { ...unaskedFields, atMs: targetAtMs, place: { path, atPath: false, target } },
+              moment,
             ),
       );
     }
@@ -185,11 +186,14 @@ export class LeaseAccount {
       settledAt(
         isNumbered(lsn)
           ? this.#register.find({ proxyId, lease, lsn }, null)
-          : this.#register.count({ ...unasked, of: { path, atPath: true, target: null } }, at),
+          : this.#register.count(
+              { ...unaskedFields, place: { path, atPath: true, target: null } },
+              moment,
+            ),
       );
     this.#register.charge({
-      of: { path, atPath: part !== "attempt", target },
-      tick: at.tick,
+      place: { path, atPath: part !== "attempt", target },
+      tick: moment.tick,
       atMs: endedAtMs,
       use,
       proxyId,

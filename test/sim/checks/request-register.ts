@@ -44,7 +44,7 @@ export class RequestRegister {
   }
 
   count(
-    fields: Pick<WitnessedRequest, "of" | "proxyId" | "lease" | "lsn" | "atMs" | "unasked">,
+    fields: Pick<WitnessedRequest, "place" | "proxyId" | "lease" | "lsn" | "atMs" | "isUnasked">,
     { tick, epoch, lsn: countedLsn }: Moment,
   ): WitnessedRequest {
     const request: WitnessedRequest = {
@@ -58,7 +58,7 @@ export class RequestRegister {
     };
     this.#requests.push(request);
     this.#truth.addRequest(request);
-    if (!request.unasked) this.#known.set(keyOf(request, request.of.target), request);
+    if (!request.isUnasked) this.#known.set(keyOf(request, request.place.target), request);
     return request;
   }
 
@@ -71,13 +71,13 @@ export class RequestRegister {
    * What the daemon has counted under this number, for a message that must name something known.
    */
   find(
-    of: Pick<WitnessedRequest, "proxyId" | "lease" | "lsn">,
+    admission: Pick<WitnessedRequest, "proxyId" | "lease" | "lsn">,
     target: Target | null,
   ): WitnessedRequest {
-    const key = keyOf(of, target);
+    const key = keyOf(admission, target);
     return (
       this.#known.get(key) ??
-      this.#world.fail(`${of.proxyId} reports a lease that it was never granted: ${key}`)
+      this.#world.fail(`${admission.proxyId} reports a lease that it was never granted: ${key}`)
     );
   }
 
@@ -95,9 +95,9 @@ export class RequestRegister {
   }
 
   /** What a verdict has counted that its proxy never read. */
-  takeBack(unread: readonly WitnessedRequest[], at: Moment): void {
+  takeBack(unread: readonly WitnessedRequest[], moment: Moment): void {
     for (const request of unread)
-      if (request.counted) this.withdraw(request, at, "unread verdict taken back");
+      if (request.counted) this.withdraw(request, moment, "unread verdict taken back");
   }
 
   /**
@@ -112,13 +112,13 @@ export class RequestRegister {
         request.seq === 0 &&
         !unread.includes(request),
     );
-    return left === undefined ? null : keyOf(left, left.of.target);
+    return left === undefined ? null : keyOf(left, left.place.target);
   }
 
   endedBy(request: WitnessedRequest, { seq }: Settle): void {
     if (request.seq !== 0 && request.seq !== seq)
       this.#world.fail(
-        `${keyOf(request, request.of.target)} is settled twice, by ${request.seq} and ${seq}`,
+        `${keyOf(request, request.place.target)} is settled twice, by ${request.seq} and ${seq}`,
       );
     request.seq = seq;
   }

@@ -73,7 +73,7 @@ export class RuleHistory {
   #history: string[] = ["[]"];
   #answered = 0;
   /** A start may end in the middle, with the configuration's rules written or not. */
-  #starting = false;
+  #isStarting = false;
 
   constructor(world: World, disk: Disk, truth: Truth) {
     this.#world = world;
@@ -154,7 +154,7 @@ export class RuleHistory {
     }
     this.#history.push(asText(rules.map(({ definition, sinceLsn }) => [definition, sinceLsn])));
     this.#answered = 0;
-    this.#starting = false;
+    this.#isStarting = false;
     this.#waiting.clear();
     this.#raising.clear();
   }
@@ -174,11 +174,11 @@ export class RuleHistory {
 
   mustBeWhatWasAnswered(): void {
     const now = this.#diskText();
-    if (!this.#starting && this.#history.lastIndexOf(now) < this.#answered)
+    if (!this.#isStarting && this.#history.lastIndexOf(now) < this.#answered)
       this.#world.fail(
         `the disk has the rules ${now}, but ${this.#history[this.#answered]} were answered`,
       );
-    this.#starting = true;
+    this.#isStarting = true;
   }
 
   #operate({ op, body }: Admin, seen: Seen): void {

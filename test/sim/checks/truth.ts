@@ -1,7 +1,7 @@
 /**
- * What the daemon's counters must be: lists every request and every charge since the beginning, and
- * adds up what each rule counts of them. It shares no code with the daemon, and has no rolling
- * windows: each count is in the period of its time.
+ * What the daemon's counters must be. The truth lists every request and every charge since the
+ * beginning, and adds up those that each rule counts. It shares no code with the daemon, and has no
+ * rolling windows: each count is in the period of its time.
  */
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
@@ -29,7 +29,7 @@ export interface Place {
 
 /** A request at its path, or one attempt at its target. */
 export interface CountedRequest {
-  readonly of: Place;
+  readonly place: Place;
   readonly tick: number;
   readonly atMs: number;
   /** False if it was taken back, or if a crash has lost it until its proxy reports it again. */
@@ -37,7 +37,7 @@ export interface CountedRequest {
 }
 
 export interface CountedTokens {
-  readonly of: Place;
+  readonly place: Place;
   readonly tick: number;
   readonly atMs: number;
   readonly use: OracleUse;
@@ -80,8 +80,16 @@ export function definitionText(definition: RuleDefinition): string {
     definition;
   const { measureCaps, tokenWeights, onExhausted } = definition;
   return JSON.stringify([
-    ...[scope, subject, periodSeconds, models ?? null, when ?? null],
-    ...[maxRequests, maxTokens, perChild, sorted(measureCaps), sorted(tokenWeights)],
+    scope,
+    subject,
+    periodSeconds,
+    models ?? null,
+    when ?? null,
+    maxRequests,
+    maxTokens,
+    perChild,
+    sorted(measureCaps),
+    sorted(tokenWeights),
     onExhausted ?? null,
   ]);
 }
@@ -95,7 +103,7 @@ export function periodOf(definition: RuleDefinition, atMs: number): number {
   return Math.floor(atMs / (definition.periodSeconds * 1000));
 }
 
-/** The subject that a rule counts at a place: its own, a child of its path, or none (null). */
+/** The subject for which a rule counts a place: the rule's own or a child; null if for none. */
 function countedAt(definition: RuleDefinition, { path, atPath, target }: Place): string | null {
   if (!isOfTarget(definition))
     return atPath ? counted(definition, { path, provider: "", model: "" }) : null;
@@ -108,18 +116,18 @@ function addTo(cell: Cell, { counted }: CountedRequest, times: 1 | -1): void {
 
 function cellOf(
   { definition, sinceTick, cells }: Generation,
-  { of, tick, atMs }: Pick<CountedRequest, "of" | "tick" | "atMs">,
+  { place, tick, atMs }: Pick<CountedRequest, "place" | "tick" | "atMs">,
 ): Cell | null {
   if (definition.periodSeconds === 0 || tick <= sinceTick || isOff(definition, atMs)) return null;
-  const subject = countedAt(definition, of);
+  const subject = countedAt(definition, place);
   if (subject === null) return null;
   const period = periodOf(definition, atMs);
-  const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
-  cells.set(period, ofPeriod);
+  const periodCells = cells.get(period) ?? new Map<string, Cell>();
+  cells.set(period, periodCells);
   const key = definition.perChild ? subject : "";
-  const known = ofPeriod.get(key) ?? { ...noCounts };
-  ofPeriod.set(key, known);
-  return known;
+  const cell = periodCells.get(key) ?? { ...noCounts };
+  periodCells.set(key, cell);
+  return cell;
 }
 
 /** A rule's weights from a tick on. */
@@ -255,8 +263,8 @@ export class Truth {
   }
 
   /**
-   * Starts again after a crash, which has left these requests and charges. No rule counts a request
-   * in flight then.
+   * Starts again with the requests and charges that a crash has left. No rule counts a request in
+   * flight then.
    */
   startAgain(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void {
     this.#version++;
@@ -268,10 +276,10 @@ export class Truth {
   /**
    * Takes a slot of each rule that counts this place; the returned function gives the slots back.
    */
-  hold(of: Place): () => void {
+  hold(place: Place): () => void {
     const held: { readonly slots: Map<string, number>; readonly subject: string }[] = [];
     for (const { definition, slots } of this.#generations.values()) {
-      const subject = countedAt(definition, of);
+      const subject = countedAt(definition, place);
       if (subject !== null) held.push({ slots, subject: definition.perChild ? subject : "" });
     }
     for (const { slots, subject } of held) slots.set(subject, (slots.get(subject) ?? 0) + 1);
@@ -280,7 +288,7 @@ export class Truth {
     };
   }
 
-  #cellsOf(counted: Pick<CountedRequest, "of" | "tick" | "atMs">): Cell[] {
+  #cellsOf(counted: Pick<CountedRequest, "place" | "tick" | "atMs">): Cell[] {
     return [...this.#generations.values()]
       .map((generation) => cellOf(generation, counted))
       .filter((cell) => cell !== null);
@@ -298,9 +306,9 @@ export class Truth {
   /** Adds a charge to a rule's counts. */
   #charge(generation: Generation, charge: CountedTokens): void {
     const { definition, measuresSince } = generation;
-    const { of, use, tick } = charge;
-    const target = of.target === null ? null : withCalledTools(of.target, use);
-    const cell = cellOf(generation, { ...charge, of: { ...of, target } });
+    const { place, use, tick } = charge;
+    const target = place.target === null ? null : withCalledTools(place.target, use);
+    const cell = cellOf(generation, { ...charge, place: { ...place, target } });
     if (cell === null) return;
     const weights = this.#weightsAt(generation, tick);
     cell.tokens += amountUsed(definition, weights, "tokens", use);

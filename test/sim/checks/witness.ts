@@ -115,7 +115,7 @@ export class Witness {
 
   /** A connection is made; `end` is the daemon's. */
   opened(peer: PeerState, end: object): void {
-    const made = { proxyId: "?", end, helloId: 0, tellsRead: false, left: false };
+    const made = { proxyId: "?", end, helloId: 0, tellsRead: false, hasLeft: false };
     this.#holders.set(peer, { ...made, leases: new Map() });
   }
 
@@ -142,7 +142,7 @@ export class Witness {
     this.#replies = [];
     const holder = this.#holders.get(peer)!;
     this.#world.trace(`daemon ← ${holder.proxyId} ${describeMessage(message)}`);
-    if (holder.left && (message.kind === "admit" || message.kind === "reroute"))
+    if (holder.hasLeft && (message.kind === "admit" || message.kind === "reroute"))
       return this.#onIgnored(handle);
     switch (message.kind) {
       case "admit":
@@ -158,7 +158,7 @@ export class Witness {
         return handle();
       case "read":
         handle();
-        if (holder.left) return;
+        if (holder.hasLeft) return;
         holder.tellsRead = true;
         this.register.takeBack(
           this.verdicts.unread(holder.proxyId, holder.end),
@@ -167,7 +167,7 @@ export class Witness {
         return;
       case "hold":
         handle();
-        if (holder.left) return;
+        if (holder.hasLeft) return;
         for (const lease of message.leases)
           this.#account.reported(holder, lease, this.#moment(nowMs));
         return;
@@ -264,10 +264,10 @@ export class Witness {
     const chosen = asked.submission ? asked.targets : [asked.targets[answer.target]!];
     const admitted = { ...asked, targets: chosen, nowMs, clockStepped };
     const expected = this.#expect(this.#state!.book, admitted);
-    const wrong = expected.exact ? expected.verdict({ ...answer, target: 0 }) : null;
+    const wrong = expected.isExact ? expected.verdict({ ...answer, target: 0 }) : null;
     if (wrong !== null) this.#world.fail(`${asked.what} ${wrong}`);
     const path = this.#admitted(holder, message, answer, nowMs);
-    const wrongHeaders = expected.exact ? expected.headers({ ...answer, target: 0 }, path) : null;
+    const wrongHeaders = expected.isExact ? expected.headers({ ...answer, target: 0 }, path) : null;
     if (wrongHeaders !== null) this.#world.fail(`${asked.what} ${wrongHeaders}`);
   }
 
@@ -343,7 +343,7 @@ export class Witness {
     const answer = mustAnswer(this.#world, asked, expected, this.#replies);
     if (answer === null) return;
     const path = count(answer);
-    const wrongHeaders = expected.exact ? expected.headers(answer, path) : null;
+    const wrongHeaders = expected.isExact ? expected.headers(answer, path) : null;
     if (wrongHeaders !== null) this.#world.fail(`${asked.what} ${wrongHeaders}`);
   }
 
@@ -354,16 +354,16 @@ export class Witness {
         ({ proxyId }) => proxyId !== message.proxyId,
       );
     handle();
-    if (holder.left) return;
+    if (holder.hasLeft) return;
     for (const lease of message.leases) this.#account.reported(holder, lease, this.#moment(nowMs));
   }
 
   /** Messages that still arrive on the proxy's earlier connection aren't answered any more. */
   #arrives(holder: LeaseHolder, proxyId: string, helloId: number): void {
     for (const known of this.#holders.values()) {
-      if (known.proxyId !== proxyId || known.left) continue;
+      if (known.proxyId !== proxyId || known.hasLeft) continue;
       const earlier = known.helloId > helloId ? holder : known;
-      earlier.left = true;
+      earlier.hasLeft = true;
       this.#waiting.left(earlier);
       this.#account.closed(earlier);
     }

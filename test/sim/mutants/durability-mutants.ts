@@ -265,7 +265,7 @@ export const durabilityMutants: readonly Mutant[] = [
     name: "failed commit lets later ones pass",
     file: "limiterd/store/writer.js",
     find: "this.#ports.schedule(this.#retryMs, () => void this.#commit(jobs));",
-    put: "this.#committing = false; this.#ports.schedule(this.#retryMs, () => { this.#jobs.push(...jobs); this.pump(); }); this.pump();",
+    put: "this.#isCommitting = false; this.#ports.schedule(this.#retryMs, () => { this.#jobs.push(...jobs); this.pump(); }); this.pump();",
     often: false,
   },
   {
