@@ -10,7 +10,7 @@ import type { DaemonState } from "../state.js";
 
 /** Begins a judgement. `final`: the request has waited and can't wait again. */
 export function beginTurn(shares: Pick<ShareSync, "turn">, final: boolean): ClusterTurn {
-  shares.turn.begin(final || shares.turn.away ? "decide" : "ask");
+  shares.turn.begin(final || shares.turn.isAway ? "decide" : "ask");
   return shares.turn;
 }
 

@@ -122,7 +122,7 @@ function clusterSeries(
   const { counts, turn, size } = shares;
   const isReached = cluster === null || cluster.engine === "connected";
   return [
-    seriesOf("engineUp", [], isReached && !turn.away ? 1 : 0),
+    seriesOf("engineUp", [], isReached && !turn.isAway ? 1 : 0),
     seriesOf("engineFailing", [], clusterFailing === null ? 0 : 1),
     seriesWith("clusterSync", [], [...counts.syncs.values]),
     seriesOf("clusterQuestions", [], counts.questions),

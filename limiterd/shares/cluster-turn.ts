@@ -36,9 +36,9 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
   /** The open batch of the journal. */
   lsn = 0;
   /** The number of hosts, including this one. */
-  hosts = 1;
+  hostCount = 1;
   /** Whether the engine doesn't answer. */
-  away = false;
+  isAway = false;
   /**
    * After the engine has lost data, no host asks for units until this time, so that all hosts can
    * report again first.
@@ -46,7 +46,7 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
   /**
-   * The shares and claims that were too small or too old for this judgement; some more than once.
+   * The shares and claims that were too small or too old for this judgement; one may be in it twice.
    */
   readonly lacking: Awaited[] = [];
   /** The shares without a fresh answer that an explanation has used. */
@@ -73,7 +73,7 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
 
   /** The number of other hosts. */
   get otherHosts(): number {
-    return Math.max(0, this.hosts - 1);
+    return Math.max(0, this.hostCount - 1);
   }
 
   /** Whether waiting for the engine would not help this judgement. */
@@ -83,7 +83,7 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
 
   /** Whether the engine doesn't answer about what this judgement lacked. */
   get isCutOff(): boolean {
-    return this.away || this.lacking.some((share) => share.willTimeOut);
+    return this.isAway || this.lacking.some((share) => share.willTimeOut);
   }
 
   /**

@@ -144,8 +144,8 @@ export class Share implements CounterShare {
    * The failure mode while it decides in place of the engine; null while the engine can be asked.
    */
   get #decidingMode(): ClusterTurn["failureMode"] | null {
-    const { away, purpose, failureMode } = this.#turn;
-    if (away || this.isAway) return failureMode;
+    const { purpose, failureMode } = this.#turn;
+    if (this.#turn.isAway || this.isAway) return failureMode;
     // While hosts report again, a first answer is still useful, because it has their reports so
     // far.
     if (this.#settlingMs > 0) return purpose !== "ask" || this.isFresh ? failureMode : null;
@@ -157,7 +157,7 @@ export class Share implements CounterShare {
    * lost data, but it answers, and the hosts report their use again.
    */
   get #countsKnownUse(): boolean {
-    return this.#settlingMs > 0 && !this.#turn.away && !this.isAway;
+    return this.#settlingMs > 0 && !this.#turn.isAway && !this.isAway;
   }
 
   waitOfRequests(own: Window, cap: number, nowMs: number): number {
@@ -181,7 +181,7 @@ export class Share implements CounterShare {
     // Charged tokens are never taken back, so even an old answer is enough to refuse. Of a hard
     // cap, though, other hosts take claims back.
     if (waitSeconds > 0)
-      return isHardCap(this.rule) && !this.#turn.away && !this.isAway
+      return isHardCap(this.rule) && !this.#turn.isAway && !this.isAway
         ? this.#waitWithoutUnit(waitSeconds)
         : waitSeconds;
     const tokensValidMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
@@ -233,7 +233,7 @@ export class Share implements CounterShare {
 
   /** The part of the cap that this host may use on its own. */
   #localCap(cap: number): number {
-    return Math.max(1, Math.floor(cap / this.#turn.hosts));
+    return Math.max(1, Math.floor(cap / this.#turn.hostCount));
   }
 
   timeMs(ownNowMs: number): number {
@@ -360,7 +360,7 @@ export class Share implements CounterShare {
    * question of a stopping host gives back all of them.
    */
   question({ window: own, inFlight }: OwnCounts, seq: number, isLast = false): SyncQuestion {
-    const { monoMs, lsn, hosts } = this.#turn;
+    const { monoMs, lsn, hostCount } = this.#turn;
     const { rule, child, units } = this;
     const { maxRequests } = this.#caps;
     const isGauge = rule.periodMs === 0;
@@ -377,7 +377,7 @@ export class Share implements CounterShare {
     const used = isGauge ? view.inFlight : estimateRequests(view.window, rule.periodMs, view.nowMs);
     // Before the first answer the use of other hosts is unknown.
     const left = units.syncedMs === 0 ? 0 : this.#cap - used;
-    const ahead = this.demand.ahead(monoMs, { left, hosts, periodMs: rule.periodMs });
+    const ahead = this.demand.ahead(monoMs, { left, hosts: hostCount, periodMs: rule.periodMs });
     this.#ahead = idle ? 0 : Math.max(0, ahead);
     const desired = isLast || this.#settlingMs > 0 ? 0 : Math.max(this.#ahead, this.waiting);
     if (isGauge) this.slots.report(inFlight, desired);
@@ -393,7 +393,12 @@ export class Share implements CounterShare {
       capRequests: isGauge ? null : maxRequests,
       capSlots: isGauge ? maxRequests : null,
       units: units.state(isGauge || maxRequests === null ? 0 : desired, monoMs),
-      tokens: this.tokens.report(own, { monoMs, hosts, engineMs: units.engineMs(monoMs), isLast }),
+      tokens: this.tokens.report(own, {
+        monoMs,
+        hosts: hostCount,
+        engineMs: units.engineMs(monoMs),
+        isLast,
+      }),
       slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
     };
     return this.#openQuestion;
@@ -417,7 +422,7 @@ export class Share implements CounterShare {
     this.tokens.seen(reply, question.tokens, settling);
     const cap = this.#caps.maxTokens ?? never;
     this.tokens.confirmed(question.tokens, { nowMs: reply.nowMs, cap, settling });
-    this.tokens.setUnsentMax(reply, this.#turn.hosts, settling);
+    this.tokens.setUnsentMax(reply, this.#turn.hostCount, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
     this.slots.seen(reply.totals.slots - question.slots.inUse - slotsGranted, settling);
     // Other hosts have used so much that they may need this host's units: give them back soon.
@@ -425,7 +430,7 @@ export class Share implements CounterShare {
       this.demand.areNoLongerFew(
         this.units.held,
         requestsLeft(this.rule.periodMs, this.#caps, reply),
-        this.#turn.hosts,
+        this.#turn.hostCount,
       )
     )
       this.#isUrgent = true;

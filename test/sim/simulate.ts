@@ -94,18 +94,18 @@ class Simulation {
   readonly #disk: Disk;
   readonly #witness: Witness;
   readonly #releases: Releases;
-  readonly #left: LeftSettles;
+  readonly #leftSettles: LeftSettles;
   /** How far the host's wall clock is ahead of the world's time, in ms. */
   #wallAheadMs: number;
   #requests = 0;
   /** Draws raises; null: there are none. */
-  readonly #raises: Random | null;
+  readonly #raiseRandom: Random | null;
   /** Draws how requests wait; null: none does. */
-  readonly #waits: Random | null;
+  readonly #waitRandom: Random | null;
   /**
    * Draws the operations on shadow rules, which must change no verdict; null without shadow rules.
    */
-  readonly #shadowing: Random | null;
+  readonly #shadowRandom: Random | null;
   readonly #shadows: readonly RuleDefinition[];
   #isHealing = false;
   #daemon: DaemonProcess;
@@ -118,9 +118,9 @@ class Simulation {
     this.#world = world;
     this.#seed = seed;
     this.#releases = someReleases(seed);
-    this.#raises = seed % 4 === 3 ? createRandom(seed ^ 0x5bd1e995) : null;
-    this.#waits = waits ? createRandom(seed ^ 0x3c6ef372) : null;
-    this.#left = new LeftSettles(world, () => this.#nowMs());
+    this.#raiseRandom = seed % 4 === 3 ? createRandom(seed ^ 0x5bd1e995) : null;
+    this.#waitRandom = waits ? createRandom(seed ^ 0x3c6ef372) : null;
+    this.#leftSettles = new LeftSettles(world, () => this.#nowMs());
     this.#mix = {
       ...someFaults(random),
       proxyStopMs: someProxyStopMs(seed),
@@ -132,9 +132,9 @@ class Simulation {
     this.#rules = this.#isBare
       ? []
       : [...ledgers, ...someRules(random, this.#hours, random.int(1, 9))];
-    this.#shadowing = seed % 3 === 2 && !this.#isBare ? createRandom(seed ^ 0x27d4eb2f) : null;
+    this.#shadowRandom = seed % 3 === 2 && !this.#isBare ? createRandom(seed ^ 0x27d4eb2f) : null;
     this.#shadows =
-      this.#shadowing === null ? [] : someShadows(this.#shadowing, this.#hours, this.#rules);
+      this.#shadowRandom === null ? [] : someShadows(this.#shadowRandom, this.#hours, this.#rules);
     this.#flushIntervalMs = random.pick([0, 250, 990, 990]);
     this.#usageFlushMs = random.pick([130, 700, 2500]);
     this.#failureMode = random.pick(["closed", "open"] as const);
@@ -152,7 +152,7 @@ class Simulation {
   async run(): Promise<void> {
     const { random } = this.#world;
     const proxies = random.int(1, 4);
-    for (let place = 0; place < proxies; place++) this.#startProxy(place);
+    for (let index = 0; index < proxies; index++) this.#startProxy(index);
     this.#requestEvery(random.skewed(6, 60));
     this.#operateEvery(random.skewed(150, 3000));
     this.#raiseEvery();
@@ -192,7 +192,7 @@ class Simulation {
       flushIntervalMs: this.#flushIntervalMs,
       usageFlushMs: this.#usageFlushMs,
       release: this.#releases.daemon(this.#isHealing),
-      waits: this.#waits !== null,
+      waits: this.#waitRandom !== null,
       nowMs: () => this.#nowMs(),
       isAlive: (proxyId) =>
         this.#proxies.some(({ id, process }) => id === proxyId && process.alive),
@@ -205,7 +205,7 @@ class Simulation {
     return started;
   }
 
-  #startProxy(place: number): void {
+  #startProxy(index: number): void {
     const proxy = new ProxyProcess({
       world: this.#world,
       id: `proxy-${this.#everyProxy.length + 1}`,
@@ -215,12 +215,12 @@ class Simulation {
       daemon: () => this.#daemon,
       onVerdictRead: (end) => this.#witness.verdicts.read(end),
       onReroute: () => this.#delayReroute(),
-      left: this.#left,
+      left: this.#leftSettles,
     });
-    this.#proxies[place] = proxy;
+    this.#proxies[index] = proxy;
     this.#everyProxy.push(proxy);
     proxy.process.onDeath.push(
-      () => void this.#world.after(this.#restartMs(), null, () => this.#startProxy(place)),
+      () => void this.#world.after(this.#restartMs(), null, () => this.#startProxy(index)),
     );
   }
 
@@ -243,8 +243,8 @@ class Simulation {
       // It comes from outside: a paused proxy gets it after its pause.
       this.#world.after(0, proxy.process, () => {
         const request = someRequest(random, ++this.#requests);
-        const waits = this.#waits;
-        proxy.serve(waits === null ? request : { ...request, ...someWait(waits) });
+        const waitRandom = this.#waitRandom;
+        proxy.serve(waitRandom === null ? request : { ...request, ...someWait(waitRandom) });
       });
       this.#requestEvery(meanMs);
     });
@@ -269,7 +269,7 @@ class Simulation {
 
   /** In some seeds. It has its own generator, so that other draws don't depend on it. */
   #raiseEvery(): void {
-    const random = this.#raises;
+    const random = this.#raiseRandom;
     if (random === null || this.#rules.length === 0) return;
     this.#world.after(-Math.log(1 - random.next()) * 250, null, () => {
       if (this.#isHealing) return;
@@ -284,7 +284,7 @@ class Simulation {
 
   /** In some seeds, with its own generator. */
   #shadowEvery(): void {
-    const random = this.#shadowing;
+    const random = this.#shadowRandom;
     if (random === null) return;
     this.#world.after(-Math.log(1 - random.next()) * 400, null, () => {
       if (this.#isHealing) return;
@@ -317,7 +317,7 @@ class Simulation {
   /** After each event. */
   #check(): void {
     if (this.#daemon.state !== null) this.#witness.check(this.#nowMs());
-    if (this.#waits !== null)
+    if (this.#waitRandom !== null)
       this.#witness.checkWaiting(this.#nowMs(), this.#daemon.process.pausedUntilMs);
     for (const proxy of this.#proxies) {
       const lease = proxy.unheldLease();
@@ -349,7 +349,7 @@ class Simulation {
       daemon: this.#daemon,
       proxies: this.#proxies,
       everyProxy: this.#everyProxy,
-      left: this.#left,
+      left: this.#leftSettles,
       nowMs: this.#nowMs(),
     });
   }

@@ -162,7 +162,7 @@ export class AccountClaim implements Awaited {
     if (mode === "open") return Number.POSITIVE_INFINITY;
     const left = this.#leftOfConfirmed(part.fromMs);
     if (mode !== "local") return left;
-    return Math.max(left, Math.floor(part.amount / this.#ports.turn.hosts) - part.spentHere());
+    return Math.max(left, Math.floor(part.amount / this.#ports.turn.hostCount) - part.spentHere());
   }
 
   renew({ fromMs }: CountedPart): void {
@@ -201,7 +201,7 @@ export class AccountClaim implements Awaited {
     else
       this.#advance.next({
         monoMs: monoMs(),
-        hosts: turn.hosts,
+        hosts: turn.hostCount,
         spare,
         left: Number.isFinite(this.#answeredMonoMs) ? leftOf(account) - held : null,
       });

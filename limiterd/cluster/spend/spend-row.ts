@@ -102,20 +102,22 @@ export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
 }
 
 /**
- * Merges `now` into what is known: no figure falls, because spend in a period only grows. An engine
+ * Merges received figures into known ones: no figure falls, because spend in a period only grows. An engine
  * that has lost its data shows less until every host has reported again.
  */
 export function atLeast(
   before: readonly PeriodSpend[],
-  now: readonly PeriodSpend[],
+  received: readonly PeriodSpend[],
 ): readonly PeriodSpend[] {
   const keptPeriods = before.filter((period) => {
-    const newer = now.find(({ startMs }) => startMs === period.startMs);
+    const newer = received.find(({ startMs }) => startMs === period.startMs);
     return newer === undefined || compareSums(period.spent, newer.spent) > 0;
   });
-  if (keptPeriods.length === 0) return now;
-  const others = now.filter(({ startMs }) =>
+  if (keptPeriods.length === 0) return received;
+  const newerPeriods = received.filter(({ startMs }) =>
     keptPeriods.every((period) => period.startMs !== startMs),
   );
-  return [...keptPeriods, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
+  return [...keptPeriods, ...newerPeriods]
+    .sort((a, b) => b.startMs - a.startMs)
+    .slice(0, slicesMax);
 }

@@ -79,7 +79,7 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
   const stops = [
     engine.watch(onState),
     ports.every(hostsMs, () => {
-      shares.turn.hosts = board.alive;
+      shares.turn.hostCount = board.alive;
     }),
   ];
   onState(engine.state);

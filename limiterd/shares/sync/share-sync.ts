@@ -170,7 +170,7 @@ export class ShareSync {
   /** Adds a share to the next batch. */
   need(share: Share): void {
     this.#due.add(share);
-    if (this.turn.away) this.#lookLater.begin();
+    if (this.turn.isAway) this.#lookLater.begin();
     else this.#askSoon.begin();
   }
 
@@ -251,7 +251,7 @@ export class ShareSync {
 
   /** Collects the shares that are due, asks about them, and drops unused shares. */
   #look(): void {
-    const { monoMs, away } = this.turn;
+    const { monoMs, isAway } = this.turn;
     const all = ++this.#looks % looksPerRound === 0;
     for (const share of this.#live) {
       if (share.dueMonoMs <= monoMs || (all && share.joinsRound)) this.#due.add(share);
@@ -259,7 +259,7 @@ export class ShareSync {
     }
     if (all && this.#due.size > 0)
       for (const share of this.#live) if (share.mayJoinRound) this.#due.add(share);
-    if (!away || monoMs - this.#triedMonoMs >= retryMs) this.#ask();
+    if (!isAway || monoMs - this.#triedMonoMs >= retryMs) this.#ask();
     if (this.#live.size > 0 || this.#due.size > 0) this.#lookLater.begin();
   }
 
@@ -286,7 +286,7 @@ export class ShareSync {
       if (batch.length >= questionsPerBatch) {
         this.#send(batch.splice(0));
         // While the engine is away, one batch is enough to test it.
-        if (this.turn.away) return;
+        if (this.turn.isAway) return;
       }
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
       if (!share.canAsk || share.wouldGrantNothing) continue;
@@ -327,7 +327,7 @@ export class ShareSync {
     this.enter();
     const receivedMonoMs = this.turn.monoMs;
     this.counts.answered((receivedMonoMs - sentMonoMs) / 1000);
-    if (this.turn.away) this.#back();
+    if (this.turn.isAway) this.#back();
     batch.forEach(([share, question], i) => {
       const reply = replies[i]!;
       this.counts.granted += reply.granted + reply.slotsGranted;
@@ -344,13 +344,13 @@ export class ShareSync {
     if (this.#isStopped) return;
     this.enter();
     for (const [share, question] of batch) share.unanswered(question);
-    this.turn.away = true;
+    this.turn.isAway = true;
     this.#parked.expire(this.turn.monoMs, true);
     this.#lookLater.begin();
   }
 
   #back(): void {
-    this.turn.away = false;
+    this.turn.isAway = false;
     for (const share of this.#due) this.need(share);
   }
 

@@ -71,7 +71,7 @@ t.test("a turn asks the engine, unless it has been asked or is away", async (t) 
     [true, true, "decide"],
   ] as const) {
     const begun: string[] = [];
-    const turn = { away, begin: (how: string) => begun.push(how) };
+    const turn = { isAway: away, begin: (how: string) => begun.push(how) };
     t.equal(beginTurn({ turn } as never, final), turn as never);
     t.same(begun, [mode], `${final} ${away}`);
   }

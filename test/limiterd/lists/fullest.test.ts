@@ -182,7 +182,7 @@ t.test(
       lookedUp: () => {},
     };
     Object.assign(daemon.state, {
-      shares: { refresh, turn: { hosts: 2 }, enter: () => {} },
+      shares: { refresh, turn: { hostCount: 2 }, enter: () => {} },
     });
     const key = { user_path: "/users", period: "daily" };
     for (const [op, body, expected] of [

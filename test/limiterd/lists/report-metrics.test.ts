@@ -220,7 +220,7 @@ t.test("each number has its own metric", async (t) => {
       ...{ syncs: { values: [3, 4] }, questions: 31, granted: 32, parked: 33 },
       ...{ refusedAway: 34, refusedFull: 35 },
     },
-    turn: { away: false },
+    turn: { isAway: false },
     size: 36,
   };
   const measured = { commits, readProcess };
@@ -259,7 +259,7 @@ t.test("each number has its own metric", async (t) => {
   ] as const) {
     const now = await answered(
       { cluster: { ...cluster, engine, id_taken_at: null, changes_heard: false } },
-      { shares: { ...shares, turn: { away } }, clusterFailing },
+      { shares: { ...shares, turn: { isAway: away } }, clusterFailing },
     );
     t.same(now["sluice_cluster_engine_failing"], [clusterFailing === null ? 0 : 1]);
     t.same(now["sluice_cluster_engine_up"], [up], `${engine} ${away}`);

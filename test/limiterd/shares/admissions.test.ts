@@ -118,10 +118,10 @@ t.test("an engine that is away is found again", async (t) => {
     kind: "failed",
     failure: { status: 503, code: "cluster_unavailable" },
   });
-  t.match([one.shares.turn.away, one.shares.counts.refusedAway], exactly([true, 1]));
+  t.match([one.shares.turn.isAway, one.shares.counts.refusedAway], exactly([true, 1]));
   one.cutOff = false;
   await hosts.pass(400);
-  t.notOk(one.shares.turn.away);
+  t.notOk(one.shares.turn.isAway);
   t.equal((await ask(hosts, one, 2))?.kind, "admitted");
 });
 
@@ -364,7 +364,7 @@ t.test("a part of the engine is away: the counters of the others go on", async (
     }
     t.same(onA, kinds, failureMode);
     t.same(onB, ["admitted", "admitted", "admitted"], failureMode);
-    t.notOk(one.shares.turn.away);
+    t.notOk(one.shares.turn.isAway);
     const { asked } = hosts;
     await hosts.pass(1000);
     t.ok(hosts.asked - asked < 20, `${hosts.asked - asked} questions in a second`);

@@ -167,7 +167,7 @@ function startHost(
       ...(store === undefined ? {} : { store }),
     });
     const shares = shareRules(hosts, { id, start, daemon, isOver, failureMode, host: () => host });
-    shares.turn.hosts = count;
+    shares.turn.hostCount = count;
     daemon.state.shares = shares;
     if (budgets.length > 0) shareBudgets(hosts, { id, daemon, isOver, host: () => host });
     return { daemon, shares };

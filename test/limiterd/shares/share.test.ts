@@ -25,7 +25,7 @@ class Played {
 
   constructor(definition: RuleDefinition, mode: ClusterFailureMode = "closed") {
     this.turn = new ClusterTurn<Share>(mode);
-    this.turn.hosts = 2;
+    this.turn.hostCount = 2;
     this.turn.lsn = 7;
     const [only] = bookOf(definition).sorted();
     this.share = new Share({
@@ -260,7 +260,7 @@ t.test("the engine away: closed doesn't know, local has its part, open admits", 
   ] as const;
   for (const { mode, waits, unsure } of table) {
     const played = new Played(tenAMinute, mode);
-    played.turn.away = true;
+    played.turn.isAway = true;
     const waited = waits.map(() => {
       const wait = played.wait(10, "decide");
       if (wait === 0) {
@@ -276,12 +276,12 @@ t.test("the engine away: closed doesn't know, local has its part, open admits", 
 
 t.test("admissions without a unit are reported", async (t) => {
   const played = new Played(tenAMinute, "open");
-  played.turn.away = true;
+  played.turn.isAway = true;
   for (let i = 0; i < 12; i++) {
     t.equal(played.wait(10, "decide"), 0);
     played.share.counted(played.own);
   }
-  played.turn.away = false;
+  played.turn.isAway = false;
   played.sync(1);
   t.equal(played.wait(), 61 + 10, "twelve of ten");
 });

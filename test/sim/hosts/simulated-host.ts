@@ -116,7 +116,7 @@ export class SimulatedHost {
       },
       failureMode,
     );
-    shares.turn.hosts = hosts;
+    shares.turn.hostCount = hosts;
     daemon.state.shares = shares;
     this.shares = shares;
     world.every(50, process, () => this.#turn(() => void daemon.commit()));

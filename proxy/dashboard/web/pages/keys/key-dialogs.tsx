@@ -45,13 +45,13 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
   const { isBusy, problem, errorOf, submit } = useSubmit(
     async () => {
       setWrong(null);
-      const limits = keyLimits(draft);
-      if (!limits.ok) {
-        setWrong({ field: limits.field, text: form.wrong[limits.field] ?? "" });
+      const checked = keyLimits(draft);
+      if (!checked.ok) {
+        setWrong({ field: checked.field, text: form.wrong[checked.field] ?? "" });
         return null;
       }
       // Makes the limits first: without them, the key could spend immediately.
-      for (const limit of limits.limits) {
+      for (const limit of checked.limits) {
         const { field, path, body } = limit;
         const parameters = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
         const existing = await client.get<RulePage & BudgetPage>(`${path}?${parameters}`);
@@ -163,10 +163,10 @@ export function EndKeysDialog({ items: keys, how, onEnded, onClose }: EndProps) 
       names={names}
       submit={words.submit}
       changes={keys.map(({ id }) => {
-        const place = `${address}/${encodeURIComponent(id)}`;
+        const keyPath = `${address}/${encodeURIComponent(id)}`;
         return how === "delete"
-          ? { method: "DELETE", path: place, body: undefined }
-          : { method: "POST", path: `${place}/deactivate`, body: undefined };
+          ? { method: "DELETE", path: keyPath, body: undefined }
+          : { method: "POST", path: `${keyPath}/deactivate`, body: undefined };
       })}
       done={words.done(subject)}
       onDone={onEnded}
