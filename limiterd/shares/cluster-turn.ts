@@ -46,7 +46,8 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
   /**
-   * The shares and claims that were too small or too old for this judgement; one may be in it twice.
+   * The shares and claims that were too small or too old for this judgement; one may be in it
+   * twice.
    */
   readonly lacking: Awaited[] = [];
   /** The shares without a fresh answer that an explanation has used. */

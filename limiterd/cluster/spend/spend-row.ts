@@ -102,8 +102,8 @@ export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
 }
 
 /**
- * Merges received figures into known ones: no figure falls, because spend in a period only grows. An engine
- * that has lost its data shows less until every host has reported again.
+ * Merges received figures into known ones. No figure falls, because spend in a period only grows.
+ * An engine that has lost its data shows less until every host has reported again.
  */
 export function atLeast(
   before: readonly PeriodSpend[],
