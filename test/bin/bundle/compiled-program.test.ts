@@ -25,7 +25,11 @@ ${code}`,
     { encoding: "utf8", env: {} },
   ).stdout.trim();
 
-for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"])
+for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"]) {
+  t.test(`the build has written the compiled code of ${name}`, async (t) => {
+    t.equal(withProgram(`${programs}/${name}.cjs`, "console.log(program.isCompiled);"), "true");
+  });
+
   t.test(`${name} starts with its compiled code, and with no other's`, async (t) => {
     const file = `${t.testdir({})}/${name}.cjs`;
     const isCompiled = (): string => withProgram(file, "console.log(program.isCompiled);");
@@ -37,3 +41,4 @@ for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"])
     writeFileSync(file, readFileSync(file, "latin1").replace("use strict", "Use strict"), "latin1");
     t.equal(isCompiled(), "false", "another text of the same length");
   });
+}
