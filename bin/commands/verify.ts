@@ -53,7 +53,7 @@ async function runVerify(
   // In a checkout the tests are compiled beside the programs; a package has those that it needs.
   const places = ["../test/verify/main.js", "../verify/test/verify/main.js"];
   const script = places.map((place) => join(programs, place)).find(existsSync);
-  if (script === undefined) throw missing(programs, join(programs, places[1]!));
+  if (script === undefined) throw missingTests(programs, join(programs, places[1]!));
   const args = ["--minutes", `${minutes}`, "--programs", programs];
   if (seed !== undefined) args.push("--seed", `${seed}`);
   if (json === true) args.push("--json");
@@ -68,7 +68,7 @@ async function runVerify(
   throw new CommandFailure({ exitCode, lines: [], error: {} });
 }
 
-function missing(programs: string, script: string): CommandFailure {
+function missingTests(programs: string, script: string): CommandFailure {
   const message = existsSync(join(programs, "../../build.mjs"))
     ? "this checkout has no compiled tests yet: type `npm run build`, then this command again"
     : `${script} is missing: this installation isn't complete`;

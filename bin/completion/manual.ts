@@ -11,21 +11,21 @@ export function manualPage(tree: CommandNode, version: string): string {
     ".B sluice",
     "[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]",
     ".SH DESCRIPTION",
-    plain(tree.description),
-    plain("It runs a gateway and administers one that runs, on this host or elsewhere."),
+    plainText(tree.description),
+    plainText("It runs a gateway and administers one that runs, on this host or elsewhere."),
     ".SH OPTIONS",
-    plain("Every command takes them, before or after its name."),
+    plainText("Every command takes them, before or after its name."),
     ...tree.flags.flatMap(flagLines),
     ".SH COMMANDS",
     ...allNodes(tree).slice(1).filter(does).flatMap(commandLines),
     ".SH EXIT STATUS",
-    ...exitCodeMeanings.flatMap(({ code, meaning }) => [".TP", `.B ${code}`, plain(meaning)]),
+    ...exitCodeMeanings.flatMap(({ code, meaning }) => [".TP", `.B ${code}`, plainText(meaning)]),
     ".SH FILES",
     ".TP",
     ".I ./sluice.yaml, /etc/sluice/sluice.yaml",
-    plain("The configuration; SLUICE_CONFIG or --config name another."),
+    plainText("The configuration; SLUICE_CONFIG or --config name another."),
     ".SH SEE ALSO",
-    plain(
+    plainText(
       "The documentation that is installed beside the program, docs/reference/command-line.md first.",
     ),
     "",
@@ -39,21 +39,21 @@ function does({ children, flags }: CommandNode): boolean {
 
 function commandLines({ name, args, description, flags }: CommandNode): readonly string[] {
   return [
-    `.SS ${escaped(["sluice", name, ...args].join(" "))}`,
-    plain(description),
+    `.SS ${escapedText(["sluice", name, ...args].join(" "))}`,
+    plainText(description),
     ...flags.flatMap(flagLines),
   ];
 }
 
 function flagLines({ usage, description }: FlagNode): readonly string[] {
-  return [".TP", `.B ${escaped(usage)}`, plain(description)];
+  return [".TP", `.B ${escapedText(usage)}`, plainText(description)];
 }
 
 /** A line of text, escaped so that roff doesn't read it as a request. */
-function plain(text: string): string {
-  return escaped(text).replace(/^(?=[.'])/, "\\&");
+function plainText(text: string): string {
+  return escapedText(text).replace(/^(?=[.'])/, "\\&");
 }
 
-function escaped(text: string): string {
+function escapedText(text: string): string {
   return text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("\n", " ");
 }

@@ -159,14 +159,14 @@ function fishScript(tree: CommandNode): string {
     const argument = valuesOfArgument(node);
     return [
       ...node.children.map(
-        (child) => `${begin} -a ${lastWord(child)} -d ${single(child.description)}`,
+        (child) => `${begin} -a ${lastWord(child)} -d ${singleQuoted(child.description)}`,
       ),
       ...node.flags.map(({ long, takesValue, description }) => {
         const kind = valuesOfFlag(long);
         const words = wordsOfFlag(node, long);
         const values =
           words !== null
-            ? ` -a ${single(words.join(" "))}`
+            ? ` -a ${singleQuoted(words.join(" "))}`
             : kind === null
               ? ""
               : kind === "files"
@@ -174,7 +174,7 @@ function fishScript(tree: CommandNode): string {
                 : ` -a '(${ask(kind)})'`;
         // Completes file names only where a file is expected.
         const value = takesValue ? ` ${kind === "files" ? "-r" : "-x"}${values}` : "";
-        return `${begin} -l ${long.slice(2)}${value} -d ${single(description)}`;
+        return `${begin} -l ${long.slice(2)}${value} -d ${singleQuoted(description)}`;
       }),
       ...wordsOfArgument(node).map((word) => `${begin} -a ${word}`),
       ...(argument === null
@@ -187,7 +187,7 @@ function __sluice_at
   set -l at ''
   for word in (commandline -opc)[2..-1]
     switch "$at $word"
-      case ${commandSteps(tree).map(single).join(" ")}
+      case ${commandSteps(tree).map(singleQuoted).join(" ")}
         set at (string trim "$at $word")
     end
   end
@@ -201,6 +201,6 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-function single(text: string): string {
+function singleQuoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

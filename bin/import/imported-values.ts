@@ -51,7 +51,7 @@ export function perMillion(perToken: number): number {
 }
 
 /** A text of the configuration in which a `$` is no variable. */
-export function escaped(text: string): string {
+export function escapedDollars(text: string): string {
   return text.replaceAll("${", "$${").replace(/^\$(?=\w+$)/, "$$$$");
 }
 

@@ -8,7 +8,7 @@ import { append } from "../../shared/long-lists.js";
 import { budgetPeriod } from "./budget-duration.js";
 import {
   azureAddress,
-  escaped,
+  escapedDollars,
   type Fields,
   type ImportedConfig,
   listOf,
@@ -231,11 +231,13 @@ class Translation {
     if (organization !== undefined && typeof organization !== "string")
       this.#note(`${place}.litellm_params.organization: one provider per organization`);
     const headers = {
-      ...(typeof organization === "string" ? { "OpenAI-Organization": literal(organization) } : {}),
+      ...(typeof organization === "string"
+        ? { "OpenAI-Organization": literalValue(organization) }
+        : {}),
       ...Object.fromEntries(
         Object.entries(objectOf(params["extra_headers"])).map(([name, value]) => [
           name.replaceAll(" ", "-"),
-          literal(value),
+          literalValue(value),
         ]),
       ),
     };
@@ -252,7 +254,7 @@ class Translation {
               : { api_key: `\${${matchingPreset!.keyVariable}}` }),
           }
         : { api_key: secretOf(key) }),
-      ...(version === null || preset !== "azure" ? {} : { api_version: literal(version) }),
+      ...(version === null || preset !== "azure" ? {} : { api_version: literalValue(version) }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
       ...this.#reliability(),
     };
@@ -293,8 +295,8 @@ class Translation {
     return {
       ...(retries === null ? {} : { retries: Math.min(10, Math.round(retries)) }),
       ...(fails === null ? {} : { breaker_failures: Math.min(1000, Math.round(fails) + 1) }),
-      ...(cooldown === null ? {} : { breaker_open_ms: within(cooldown * 1000, 100, 300_000) }),
-      ...(timeout === null ? {} : { first_byte_timeout_ms: within(timeout * 1000, 1, 3_600_000) }),
+      ...(cooldown === null ? {} : { breaker_open_ms: clamp(cooldown * 1000, 100, 300_000) }),
+      ...(timeout === null ? {} : { first_byte_timeout_ms: clamp(timeout * 1000, 1, 3_600_000) }),
     };
   }
 
@@ -319,14 +321,14 @@ class Translation {
     const defaults = Object.fromEntries(
       Object.entries(params)
         .filter(([name, value]) => bodyFields.has(name) && value !== null)
-        .map(([name, value]) => [name, literal(value)]),
+        .map(([name, value]) => [name, literalValue(value)]),
     );
     const entry = {
       models: [model],
       ...(streamTimeout === null
         ? {}
-        : { first_byte_timeout_ms: within(streamTimeout * 1000, 1, 86_400_000) }),
-      ...(timeout === null ? {} : { total_timeout_ms: within(timeout * 1000, 1, 86_400_000) }),
+        : { first_byte_timeout_ms: clamp(streamTimeout * 1000, 1, 86_400_000) }),
+      ...(timeout === null ? {} : { total_timeout_ms: clamp(timeout * 1000, 1, 86_400_000) }),
       ...(Object.keys(defaults).length === 0 ? {} : { defaults }),
     };
     if (Object.keys(entry).length === 1) return;
@@ -470,20 +472,20 @@ function isOn(value: unknown): boolean {
   return value === true || value === "true" || value === "True";
 }
 
-function within(value: number, min: number, max: number): number {
+function clamp(value: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, Math.round(value)));
 }
 
 /** A value of the file: `os.environ/NAME` becomes `${NAME}`, and a literal `$` stays one. */
-function literal(value: unknown): unknown {
+function literalValue(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const name = /^os\.environ\/(\w+)$/.exec(value.trim())?.[1];
   if (name !== undefined) return `\${${name}}`;
-  return escaped(value);
+  return escapedDollars(value);
 }
 
 function secretOf(value: unknown): unknown {
-  return literal(typeof value === "number" ? String(value) : value);
+  return literalValue(typeof value === "number" ? String(value) : value);
 }
 
 function isOpenai(base: string): boolean {
@@ -492,7 +494,7 @@ function isOpenai(base: string): boolean {
 
 /** An api_base as Sluice expects it: up to the endpoint. */
 function addressOf(type: string, base: string, version: string | null): string {
-  const address = String(literal(base)).replace(/\/+$/, "");
+  const address = String(literalValue(base)).replace(/\/+$/, "");
   if (type === "azure") return azureAddress(address, version);
   if (type === "anthropic" && !/\/v1$/.test(address)) return `${address}/v1`;
   if (type === "ollama" && !/\/v1$/.test(address)) return `${address}/v1`;

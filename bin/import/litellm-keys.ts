@@ -50,7 +50,7 @@ function keyOf(
     "tpm_limit",
     "max_parallel_requests",
     "max_budget",
-  ].map((name) => positive(row[name]));
+  ].map((name) => positiveNumber(row[name]));
   const name = nameOf(row);
   const models = modelsOf(row["models"]);
   const expires = timeOf(row["expires"]);
@@ -117,7 +117,7 @@ function listOfText(text: string): readonly string[] {
     .map((item) => item.trim().replace(/^"(.*)"$/, "$1"));
 }
 
-function positive(value: unknown): number | null {
+function positiveNumber(value: unknown): number | null {
   const number = value === "" || value === null ? Number.NaN : Number(value);
   return Number.isFinite(number) && number > 0 ? number : null;
 }

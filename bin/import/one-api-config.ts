@@ -3,7 +3,7 @@
  * Sluice's configuration. Whatever has no counterpart, or another meaning, becomes a note. Pure.
  */
 import {
-  escaped,
+  escapedDollars,
   type Fields,
   type ImportedConfig,
   perMillion,
@@ -105,9 +105,11 @@ class Translation {
     const isPreset = name === preset?.name;
     this.#providers.set(name, {
       ...(isPreset ? {} : { type: preset?.type ?? "openai" }),
-      ...(isPreset && address === preset.baseUrl ? {} : { base_url: escaped(address) }),
+      ...(isPreset && address === preset.baseUrl ? {} : { base_url: escapedDollars(address) }),
       ...this.#keys(channel, title, preset?.isKeyless === true),
-      ...(preset?.name === "azure" && version !== null ? { api_version: escaped(version) } : {}),
+      ...(preset?.name === "azure" && version !== null
+        ? { api_version: escapedDollars(version) }
+        : {}),
       ...this.#overrides(channel, title),
       models: [...new Set(models.values())],
     });
@@ -135,7 +137,7 @@ class Translation {
     const keys = (trimmedOrNull(channel["key"]) ?? "")
       .split("\n")
       .filter((key, i) => key.trim() !== "" && (integerOf(states[i]) ?? 1) === 1)
-      .map((key) => escaped(key.trim()));
+      .map((key) => escapedDollars(key.trim()));
     if (keys.length === 0 && !isKeyless) this.#notes.push(`${title}: it has no key`);
     if (keys.length === 0) return {};
     return keys.length === 1 ? { api_key: keys[0] } : { api_keys: keys };
@@ -151,9 +153,9 @@ class Translation {
         this.#notes.push(`${title}: setting ${name} has no counterpart`);
     const organization = trimmedOrNull(channel["open_ai_organization"]);
     const headers: Record<string, string> =
-      organization === null ? {} : { "OpenAI-Organization": escaped(organization) };
+      organization === null ? {} : { "OpenAI-Organization": escapedDollars(organization) };
     for (const [name, value] of Object.entries(jsonOf(channel["header_override"])))
-      if (typeof value === "string" && !value.includes("{")) headers[name] = escaped(value);
+      if (typeof value === "string" && !value.includes("{")) headers[name] = escapedDollars(value);
       else this.#notes.push(`${title}: header_override ${name} has no counterpart`);
     const { operations, ...fields } = jsonOf(channel["param_override"]);
     if (operations !== undefined)
@@ -161,7 +163,7 @@ class Translation {
     const outbound = trimmedOrNull(proxy);
     return {
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
-      ...(outbound === null ? {} : { proxy: escaped(outbound) }),
+      ...(outbound === null ? {} : { proxy: escapedDollars(outbound) }),
       ...(Object.keys(fields).length === 0 ? {} : { per_model: [{ models: ["*"], set: fields }] }),
     };
   }

@@ -80,8 +80,8 @@ class Reader {
     const userGroup = groupsOf(user)[0]!;
     const ownGroup = trimmedOrNull(token["group"]);
     const group = ownGroup === null || ownGroup === "auto" ? userGroup : ownGroup;
-    const userPath = `/${segmentOf(userGroup)}/${unique(user["username"], user["id"])}`;
-    const path = this.#newPath(`${userPath}/${unique(token["name"], id)}`, id);
+    const userPath = `/${segmentOf(userGroup)}/${uniqueName(user["username"], user["id"])}`;
+    const path = this.#newPath(`${userPath}/${uniqueName(token["name"], id)}`, id);
     const models = this.#models(token, group, title);
     const name = trimmedOrNull(token["name"]);
     return [
@@ -152,7 +152,7 @@ function modelsOf(channels: readonly Fields[]): ReadonlySet<string> {
 }
 
 /** A name as a segment; with the id, where the name can't be written as one. */
-function unique(name: unknown, id: unknown): string {
+function uniqueName(name: unknown, id: unknown): string {
   const text = trimmedOrNull(name) ?? "";
   const segment = segmentOf(text);
   return segment === text ? segment : `${segment}-${String(id)}`.replace(/^-+/, "");

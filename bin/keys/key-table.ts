@@ -9,13 +9,13 @@ import {
 import type { ListedKey } from "./list-keys.js";
 
 const columns: readonly Column<ListedKey>[] = [
-  { title: "ID", align: "left", text: ({ id }) => text(id) },
-  { title: "NAME", align: "left", text: ({ name }) => text(name) },
+  { title: "ID", align: "left", text: ({ id }) => cellText(id) },
+  { title: "NAME", align: "left", text: ({ name }) => cellText(name) },
   {
     title: "PATH",
     align: "left",
     text: ({ user_path: path, role }) =>
-      path !== null ? text(path) : typeof role === "string" ? "/" : "(the caller's)",
+      path !== null ? cellText(path) : typeof role === "string" ? "/" : "(the caller's)",
   },
   {
     title: "LABELS",
@@ -38,26 +38,26 @@ const columns: readonly Column<ListedKey>[] = [
     title: "KEY",
     detail: true,
     align: "left",
-    text: ({ redacted_value: redacted }) => text(redacted),
+    text: ({ redacted_value: redacted }) => cellText(redacted),
   },
   {
     title: "STATUS",
     align: "left",
-    text: ({ status }) => text(status),
+    text: ({ status }) => cellText(status),
     tone: ({ status }) => (status === "active" ? null : "warn"),
   },
   {
     title: "EXPIRES",
     detail: true,
     align: "left",
-    text: ({ expires_at: time }) => (time === null ? "never" : text(time)),
+    text: ({ expires_at: time }) => (time === null ? "never" : cellText(time)),
   },
   {
     title: "LAST USED",
     align: "left",
-    text: ({ last_used_at: time }) => (time === null ? "never" : text(time)),
+    text: ({ last_used_at: time }) => (time === null ? "never" : cellText(time)),
   },
-  { title: "CREATED", detail: true, align: "left", text: ({ created_at: time }) => text(time) },
+  { title: "CREATED", detail: true, align: "left", text: ({ created_at: time }) => cellText(time) },
 ];
 
 /**
@@ -68,7 +68,7 @@ export function renderKeys(keys: readonly ListedKey[], view: TableView = plainVi
   if (keys.length === 0) return "no keys";
   const rotated = keys
     .filter((key) => oldSecrets(key).length > 0)
-    .map((key) => `${text(key["id"])} was rotated: ${oldSecretsText(key)}`);
+    .map((key) => `${cellText(key["id"])} was rotated: ${oldSecretsText(key)}`);
   return [renderTable(columns, keys, view), ...rotated].join("\n");
 }
 
@@ -78,14 +78,14 @@ export function renderKey(key: ListedKey): string {
     .filter(({ title }) => title !== "ID")
     .map((column) => [column.title.toLowerCase(), column.text(key)] as const);
   const old = oldSecrets(key).length === 0 ? [] : [["old secret", oldSecretsText(key)] as const];
-  return `${text(key["id"])}\n${renderFields([...visible, ...old])}`;
+  return `${cellText(key["id"])}\n${renderFields([...visible, ...old])}`;
 }
 
 /** Until when the old secrets of a key work. */
 export function oldSecretsText(key: ListedKey): string {
   const until = oldSecrets(key).map(
     ({ redacted_value: redacted, expires_at: expiresAt, last_used_at: used }) =>
-      `${text(redacted)} works until ${text(expiresAt)}, last used ${used === null ? "never" : text(used)}`,
+      `${cellText(redacted)} works until ${cellText(expiresAt)}, last used ${used === null ? "never" : cellText(used)}`,
   );
   return until.length === 0 ? "no old secret works any more" : until.join("; ");
 }
@@ -94,6 +94,6 @@ function oldSecrets({ old_secrets: old }: ListedKey): readonly Readonly<Record<s
   return Array.isArray(old) ? old : [];
 }
 
-function text(value: unknown): string {
+function cellText(value: unknown): string {
   return typeof value === "string" ? value : "-";
 }

@@ -20,7 +20,7 @@ export const backTestLimits =
 export function renderBackTest(rule: RuleKey, report: Fields): string {
   const { requests, refused } = report;
   const head = `${periodLabel(rule.periodSeconds)} rule on ${rule.scope} ${subjectWithModels(rule)}`;
-  const judgedText = `${countOf(requests)} that began ${text(report["start"])} to ${text(report["end"])}`;
+  const judgedText = `${countOf(requests)} that began ${cellText(report["start"])} to ${cellText(report["end"])}`;
   const isRefusing = typeof refused === "number" && refused > 0;
   const fields: (readonly [string, string])[] = [
     ["requests", judgedText],
@@ -30,8 +30,8 @@ export function renderBackTest(rule: RuleKey, report: Fields): string {
   if (typeof wentOn === "number") fields.push(["went on", `${countOf(wentOn)} when exhausted`]);
   if (isRefusing)
     fields.push(
-      ["first", text(report["first_refused_at"])],
-      ["last", text(report["last_refused_at"])],
+      ["first", cellText(report["first_refused_at"])],
+      ["last", cellText(report["last_refused_at"])],
       ["paths", pathsText(report["paths"])],
     );
   const caps = capsText(report["lowest_caps"]);
@@ -54,7 +54,7 @@ function refusedText({ requests, refused, refused_for: why }: Fields): string {
 function pathsText(paths: unknown): string {
   return (Array.isArray(paths) ? paths : [])
     .filter(isObject)
-    .map(({ user_path: path, refused }) => `${text(path)} ${countOf(refused)}`)
+    .map(({ user_path: path, refused }) => `${cellText(path)} ${countOf(refused)}`)
     .join(", ");
 }
 
@@ -82,6 +82,6 @@ function countOf(value: unknown): string {
   return typeof value === "number" ? formatCount(value) : "-";
 }
 
-function text(value: unknown): string {
+function cellText(value: unknown): string {
   return typeof value === "string" ? value : "-";
 }

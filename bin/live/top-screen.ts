@@ -55,7 +55,7 @@ export function drawTop(
   const head = headLine(data, state, columns);
   return [head, tabLine(state), ` ${title}`, ...body, ...blank, footLine(state)]
     .slice(0, rows)
-    .map((line) => cutTo(clean(line), columns));
+    .map((line) => cutTo(withoutControls(line), columns));
 }
 
 /** The number of lines in the table, without titles. */
@@ -161,25 +161,25 @@ function columnsOf(tab: Tab, nowMs: number): readonly Column<ListedLimit>[] {
     case "budgets":
       return budgetColumns(nowMs);
     case "paths":
-      return [text("PATH", "key"), ...usageColumns];
+      return [textColumn("PATH", "key"), ...usageColumns];
     case "providers":
-      return [text("PROVIDER", "key"), ...usageColumns];
+      return [textColumn("PROVIDER", "key"), ...usageColumns];
     case "in flight":
       return [
-        text("PATH", "user_path"),
-        text("TARGET", "target"),
+        textColumn("PATH", "user_path"),
+        textColumn("TARGET", "target"),
         {
           title: "FOR",
           align: "right",
           text: ({ seconds }) => (typeof seconds === "number" ? formatDuration(seconds) : "-"),
         },
-        text("SINCE", "admitted_at"),
+        textColumn("SINCE", "admitted_at"),
       ];
     case "refusals":
       return [
-        text("AT", "refused_at"),
-        text("PATH", "user_path"),
-        text("MODEL", "model"),
+        textColumn("AT", "refused_at"),
+        textColumn("PATH", "user_path"),
+        textColumn("MODEL", "model"),
         {
           title: "WHY",
           align: "left",
@@ -209,11 +209,11 @@ function countColumn(title: string, field: string): Column<ListedLimit> {
   return { title, align: "right", text: (item) => formatCount(numberIn(item, field)) };
 }
 
-function text(title: string, field: string): Column<ListedLimit> {
+function textColumn(title: string, field: string): Column<ListedLimit> {
   return { title, align: "left", text: (item) => String(item[field] ?? "-") };
 }
 
 /** Characters that could control the terminal are shown as question marks. */
-function clean(line: string): string {
+function withoutControls(line: string): string {
   return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }

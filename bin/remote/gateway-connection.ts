@@ -125,7 +125,7 @@ function connectionError(url: string, error: unknown, isLate: boolean): DaemonEr
     default:
       return new DaemonError(
         "unreachable",
-        `can't reach ${origin}: ${reason(code, message)}`,
+        `can't reach ${origin}: ${connectionProblem(code, message)}`,
         error,
       );
   }
@@ -133,7 +133,7 @@ function connectionError(url: string, error: unknown, isLate: boolean): DaemonEr
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/;
 
-function reason(code: string, message: string): string {
+function connectionProblem(code: string, message: string): string {
   return certificateCodes.test(code)
     ? `its certificate isn't trusted: ${message}; NODE_EXTRA_CA_CERTS=FILE adds an authority`
     : message;

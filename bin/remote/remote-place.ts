@@ -30,16 +30,19 @@ export function chooseRemote(
   env: Readonly<Record<string, string | undefined>>,
 ): ChosenPlace {
   if (url !== undefined && socket !== undefined)
-    return wrong("--url can't be combined with --socket: it names a gateway elsewhere", "--url");
+    return wrongPlace(
+      "--url can't be combined with --socket: it names a gateway elsewhere",
+      "--url",
+    );
   const byVariable = socket === undefined && config === undefined ? env[remoteVariables.url] : "";
   const address = url ?? byVariable?.trim() ?? "";
   if (address === "" && url === undefined)
     return keyFile === undefined
       ? { ok: true, place: null }
-      : wrong("--key-file is for a gateway elsewhere: give --url too", "--key-file");
+      : wrongPlace("--key-file is for a gateway elsewhere: give --url too", "--key-file");
   const name = url === undefined ? remoteVariables.url : "--url";
   const problem = urlProblem(address);
-  if (problem !== null) return wrong(`${name} ${problem}`, name);
+  if (problem !== null) return wrongPlace(`${name} ${problem}`, name);
   const { origin, pathname } = new URL(address);
   return {
     ok: true,
@@ -73,6 +76,6 @@ function withoutSecrets(text: string): string {
   return text.replace(/^.*@/s, "…@");
 }
 
-function wrong(message: string, param: string): ChosenPlace {
+function wrongPlace(message: string, param: string): ChosenPlace {
   return { ok: false, message, param };
 }

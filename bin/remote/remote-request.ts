@@ -201,13 +201,13 @@ export function apiFailure(status: number, body: unknown, keyFrom: string | null
   return {
     ...refused,
     type: body["type"] as Failure["type"],
-    message: refused.message + hint(status, keyFrom, refused.message),
+    message: refused.message + hintOf(status, keyFrom, refused.message),
     code: typeof code === "string" ? code : null,
     param: typeof param === "string" ? param : null,
   };
 }
 
-function hint(status: number, keyFrom: string | null, message: string): string {
+function hintOf(status: number, keyFrom: string | null, message: string): string {
   if (status !== 401 && status !== 403) return "";
   // Only managed keys have closed this gateway: no key given here can be right.
   if (message.endsWith(setMasterKey))

@@ -44,7 +44,7 @@ export function otherWord(program: Command, argv: readonly string[]): string {
       const isFile = command.registeredArguments.length === 0 && /\.(?:ya?ml|json)$/i.test(word);
       if (isFile) return ` (Did you mean --config ${word}?)`;
     } else if (command === program && endings.has(word)) return howItEnds;
-    else return elsewhere(word, command, program);
+    else return otherPlaceText(word, command, program);
   }
   return "";
 }
@@ -93,7 +93,7 @@ function flagsBefore(program: Command, argv: readonly string[]): number {
 }
 
 /** `config init` for `init`, and `rotate` for `keys rotate`. */
-function elsewhere(word: string, command: Command, program: Command): string {
+function otherPlaceText(word: string, command: Command, program: Command): string {
   const has = (group: Command): boolean => group.commands.some((child) => isNamed(child, word));
   if (command !== program) return has(program) ? ` (Did you mean sluice ${word}?)` : "";
   const [group, ...furtherGroups] = program.commands.filter(has);

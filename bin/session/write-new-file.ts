@@ -7,7 +7,7 @@ import { type CommandFailure, refusal } from "./command-failure.js";
 
 /** Throws `CommandFailure` if the file exists. */
 export function requireNewFile(file: string, cwd: string): void {
-  if (existsSync(pathOf(file, cwd))) throw existing(file);
+  if (existsSync(pathOf(file, cwd))) throw fileExistsFailure(file);
 }
 
 /** Throws `CommandFailure` if it can't be written. */
@@ -17,7 +17,7 @@ export function writeNewFile(file: string, cwd: string, text: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw code === "EEXIST"
-      ? existing(file)
+      ? fileExistsFailure(file)
       : writeRefusal(`can't write ${file}: ${systemReason(error)}`);
   }
 }
@@ -26,7 +26,7 @@ function pathOf(file: string, cwd: string): string {
   return isAbsolute(file) ? file : join(cwd, file);
 }
 
-function existing(file: string): CommandFailure {
+function fileExistsFailure(file: string): CommandFailure {
   return writeRefusal(`${file} is there already: it stays as it is`);
 }
 

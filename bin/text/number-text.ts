@@ -35,17 +35,17 @@ export function formatUsd(usd: number, decimals: number): string {
   const least = 10 ** -decimals;
   if (usd > 0 && usd < least / 2) return `<$${least.toFixed(decimals)}`;
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return signed(usd, digits);
+  return signedText(usd, digits);
 }
 
-function signed(usd: number, digits: Intl.NumberFormatOptions): string {
+function signedText(usd: number, digits: Intl.NumberFormatOptions): string {
   return `${usd < 0 ? "-" : ""}$${Math.abs(usd).toLocaleString("en-US", digits)}`;
 }
 
 /** `$5,000.00`: two decimals, or as many as the amount has; `-` for no number. */
 export function plainUsd(usd: unknown): string {
   if (typeof usd !== "number") return "-";
-  return signed(usd, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+  return signedText(usd, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
 }
 
 /** `$21.98 / $5,000.00`, with what was carried over and what running requests hold. */

@@ -31,7 +31,7 @@ const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * target is replaced, not the link.
  */
 export async function beginExportFile(path: string, mode = 0o666): Promise<ExportFile> {
-  const target = await replaceable(path);
+  const target = await replaceablePath(path);
   const partial = join(dirname(target), `.${basename(target)}.${randomUUID().slice(0, 8)}.partial`);
   const file = await open(partial, "wx", mode);
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -69,7 +69,7 @@ async function syncDirectory(path: string): Promise<void> {
   await directory.close();
 }
 
-async function replaceable(path: string): Promise<string> {
+async function replaceablePath(path: string): Promise<string> {
   try {
     if (!(await stat(path)).isFile()) throw new NotAFileError(`${path} is not a file`);
     return await realpath(path);

@@ -50,16 +50,17 @@ export function webPageProblem(
   const origin = request.header("origin");
   if (origin !== undefined) {
     if (origins.has(origin)) return null;
-    if (origin !== `http://${host}` && origin !== `https://${host}`) return foreign(origin);
+    if (origin !== `http://${host}` && origin !== `https://${host}`)
+      return foreignPageFailure(origin);
   }
   // Set by browsers, not by scripts. "none": typed, or from a bookmark.
   const site = request.header("sec-fetch-site");
   return site === undefined || site === "same-origin" || site === "none"
     ? null
-    : foreign(origin ?? `Sec-Fetch-Site: ${site.slice(0, 64)}`);
+    : foreignPageFailure(origin ?? `Sec-Fetch-Site: ${site.slice(0, 64)}`);
 }
 
-function foreign(from: string): Failure {
+function foreignPageFailure(from: string): Failure {
   return pageFailure(
     `an open gateway takes no request from a web page (${from.slice(0, 255)}): list the page's origin in server.cors_origins, or set a master key`,
   );

@@ -141,8 +141,8 @@ const common: ReadonlySet<string> = new Set([
 /** `name`: the folded name of a field of the body. */
 function runsOthers(name: string, value: unknown): boolean {
   if (isAlternatives(name)) return true;
-  if (name === "tools" || name === "plugins") return items(value).some(asksOther);
-  return name === "provideroptions" && items(value).some(hasAlternatives);
+  if (name === "tools" || name === "plugins") return objectsIn(value).some(asksOther);
+  return name === "provideroptions" && objectsIn(value).some(hasAlternatives);
 }
 
 /** Whether the provider runs this tool or plugin with another model. */
@@ -157,7 +157,7 @@ function asksOther(tool: Fields): boolean {
       if (typeof value === "string" && /advisor|fusion|subagent/i.test(value)) return true;
       kinds++;
       if (value === "image_generation") pictures++;
-    } else if (name === "parameters") namesModel ||= items(value).some(hasModel);
+    } else if (name === "parameters") namesModel ||= objectsIn(value).some(hasModel);
     else namesModel ||= name.includes("model");
   }
   return namesModel && (kinds === 0 || pictures < kinds);
@@ -185,11 +185,11 @@ function hasModel(object: Fields): boolean {
 
 /** Vercel's gateway puts the alternatives within `gateway`. */
 function hasAlternatives(options: Fields): boolean {
-  return members(options).some(
+  return foldedMembers(options).some(
     ([name, option]) =>
       name === "gateway" &&
-      items(option)
-        .flatMap(members)
+      objectsIn(option)
+        .flatMap(foldedMembers)
         .some(([option]) => isAlternatives(option)),
   );
 }
@@ -200,12 +200,12 @@ function isAlternatives(name: string): boolean {
 
 type Member = readonly [name: string, value: unknown];
 
-function members(object: Fields): readonly Member[] {
+function foldedMembers(object: Fields): readonly Member[] {
   return Object.entries(object).map(([key, value]) => [foldCase(key), value]);
 }
 
 /** The objects in a value, which is an object or a list. */
-function items(value: unknown): readonly Fields[] {
+function objectsIn(value: unknown): readonly Fields[] {
   return [value].flat().filter(isObject);
 }
 

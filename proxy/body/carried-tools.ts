@@ -25,16 +25,16 @@ export function carriedTools(fields: Fields): readonly string[] | null {
   if (tools === undefined && servers === undefined && plugins === undefined)
     if (isAbsent(options) && isAbsent(search)) return null;
   const names = new Set<string>();
-  for (const tool of objects(tools)) for (const name of namesOf(tool)) names.add(name);
-  for (const server of objects(servers)) addServer(names, server["name"], server);
-  if (objects(plugins).some(({ id }) => id === "web")) names.add("web_search");
+  for (const tool of objectsIn(tools)) for (const name of namesOf(tool)) names.add(name);
+  for (const server of objectsIn(servers)) addServer(names, server["name"], server);
+  if (objectsIn(plugins).some(({ id }) => id === "web")) names.add("web_search");
   const isSearching = isObject(search) && search["mode"] !== "off";
   if (isObject(options) || isSearching) names.add("web_search");
   if (names.size > toolNamesMax) return anyTool;
   return names.size === 0 ? null : [...names];
 }
 
-function objects(list: unknown): readonly Fields[] {
+function objectsIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
 }
 
@@ -64,12 +64,12 @@ function addServer(names: Set<string>, label: unknown, server: Fields): void {
   const { allowed_tools: allowed, tool_configuration: configuration } = server;
   const allowedTools = isObject(configuration) ? configuration["allowed_tools"] : allowed;
   const list = isObject(allowedTools) ? allowedTools["tool_names"] : allowedTools;
-  const name = utf8(String(label));
+  const name = utf8Text(String(label));
   if (Array.isArray(list) && list.every((tool) => typeof tool === "string"))
-    for (const tool of list as readonly string[]) names.add(mcpTool(name, utf8(tool)));
+    for (const tool of list as readonly string[]) names.add(mcpTool(name, utf8Text(tool)));
   else names.add(`${mcpTool(name, "")}*`);
 }
 
-function utf8(latin1: string): string {
+function utf8Text(latin1: string): string {
   return /[\u0080-\u00ff]/.test(latin1) ? Buffer.from(latin1, "latin1").toString("utf8") : latin1;
 }

@@ -137,7 +137,7 @@ export function* outlineSliced(
     values: walk.values,
     fields: places.length,
     names: walk.names,
-    skeleton: walk.values > valuesMax ? bytes : shortened(bytes, walk.cuts),
+    skeleton: walk.values > valuesMax ? bytes : cutBytes(bytes, walk.cuts),
     escapesNames: walk.escapesNames,
     escapesHalves: walk.escapesHalves,
     isSame(a, b) {
@@ -194,7 +194,7 @@ function shortenedString(beginning: string, position: number): string {
   return `"${beginning}\\u0000${position}"`;
 }
 
-function shortened(bytes: Buffer, cuts: readonly Cut[]): Buffer {
+function cutBytes(bytes: Buffer, cuts: readonly Cut[]): Buffer {
   if (cuts.length === 0) return bytes;
   const saved = cuts.reduce(
     (sum, { start, end, instead }) => sum + end - start - instead.length,

@@ -188,7 +188,7 @@ interface Part {
 
 const otherPart: Part = { isField: false, problem: null };
 
-function unclear(problem: string): Part {
+function unclearPart(problem: string): Part {
   return { isField: false, problem };
 }
 
@@ -196,22 +196,22 @@ function unclear(problem: string): Part {
 function readPart(headers: string, fieldName: string): Part {
   const lines = headers.split(lineEnd).slice(1);
   if (lines.some((line) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*$/.test(line)))
-    return unclear("the headers of a part can't be read");
+    return unclearPart("the headers of a part can't be read");
   const [disposition, ...repeated] = valuesOfHeader(lines, "content-disposition");
   if (disposition === undefined) return otherPart;
   const parameters = repeated.length > 0 ? null : parametersOf(disposition, "form-data");
   const names = parameters === null ? [] : valuesOf(parameters, "name");
   if (parameters === null || names.length !== 1)
-    return unclear("the content-disposition of a part can't be read");
+    return unclearPart("the content-disposition of a part can't be read");
   const [name] = names as [string];
   if (plainName(name) !== fieldName) return otherPart;
   if (name !== fieldName || !hasName(parameters, "name"))
-    return unclear(`${JSON.stringify(name)} is given: the field is called ${fieldName}`);
+    return unclearPart(`${JSON.stringify(name)} is given: the field is called ${fieldName}`);
   if (valuesOf(parameters, "filename").length > 0)
-    return unclear(`${fieldName} must be a field, not a file`);
+    return unclearPart(`${fieldName} must be a field, not a file`);
   return isPlainText(lines)
     ? { isField: true, problem: null }
-    : unclear(`${fieldName} must be plain text in UTF-8`);
+    : unclearPart(`${fieldName} must be plain text in UTF-8`);
 }
 
 function valuesOfHeader(lines: readonly string[], name: string): readonly string[] {

@@ -78,13 +78,13 @@ export function conversationEnd(
   const items = dialect === undefined ? undefined : fields[dialect.list];
   if (dialect === undefined || !Array.isArray(items)) return null;
   const turns = new Turns(items, dialect.read, texts);
-  const last = turns.at(0);
+  const last = turns.turnAt(0);
   if (last === null) return null;
   const question = { turns, timesMax: atMost.times, texts };
-  const repeatedCalls = repetition({ ...question, comparesResults: false });
+  const repeatedCalls = repetitionIn({ ...question, comparesResults: false });
   // With their results, turns repeat no more often than without.
   const repeated =
-    repeatedCalls === null ? null : repetition({ ...question, comparesResults: true });
+    repeatedCalls === null ? null : repetitionIn({ ...question, comparesResults: true });
   return {
     repeated,
     repeatedCalls,
@@ -101,7 +101,11 @@ interface RepetitionQuestion {
   readonly comparesResults: boolean;
 }
 
-function repetition({ turns, timesMax, ...comparison }: RepetitionQuestion): RepeatedTurns | null {
+function repetitionIn({
+  turns,
+  timesMax,
+  ...comparison
+}: RepetitionQuestion): RepeatedTurns | null {
   let times = 1;
   let length = 0;
   let equalTurns = 0;
@@ -111,7 +115,7 @@ function repetition({ turns, timesMax, ...comparison }: RepetitionQuestion): Rep
     const matchingMax = cycle * (timesMax - 1);
     while (
       matching < matchingMax &&
-      isSameTurn(turns.at(matching), turns.at(matching + cycle), comparison)
+      isSameTurn(turns.turnAt(matching), turns.turnAt(matching + cycle), comparison)
     )
       matching++;
     if (cycle === 1) equalTurns = matching;
@@ -121,14 +125,14 @@ function repetition({ turns, timesMax, ...comparison }: RepetitionQuestion): Rep
   if (times < 2) return null;
   const tools = new Set<string>();
   for (let i = 0; i < length; i++)
-    for (const [name] of turns.at(i)!.calls) if (typeof name === "string") tools.add(name);
+    for (const [name] of turns.turnAt(i)!.calls) if (typeof name === "string") tools.add(name);
   return { times, turns: length, tools: [...tools] };
 }
 
 function turnsSinceUser(turns: Turns, turnsMax: number): number {
   let count = 0;
   while (count < turnsMax) {
-    const turn = turns.at(count);
+    const turn = turns.turnAt(count);
     if (turn === null || hasUsersWords(turn)) break;
     count++;
   }
@@ -189,16 +193,16 @@ class Turns {
   }
 
   /** The turn with this index, counted from the end; null if there are fewer. */
-  at(index: number): Turn | null {
+  turnAt(index: number): Turn | null {
     while (this.#turns.length <= index) {
-      const turn = this.#next();
+      const turn = this.#nextTurn();
       if (turn === null) return null;
       this.#turns.push(turn);
     }
     return this.#turns[index]!;
   }
 
-  #next(): Turn | null {
+  #nextTurn(): Turn | null {
     const turn = this.#begun ?? new Turn(this.#texts);
     let hasReply = this.#begun !== null;
     let hasSpoken = false;

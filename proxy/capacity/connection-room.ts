@@ -31,7 +31,7 @@ export class ConnectionRoom<C extends Connection> {
   readonly #reserve: number;
   readonly #open = new Map<C, Open<C>>();
   /** The sentinel of the ring: the longest idle connection follows it, the last one precedes it. */
-  readonly #idle = alone<C>(null);
+  readonly #idle = soleConnection<C>(null);
   #idleCount = 0;
   readonly #onFull: (() => void) | null;
   #requests = 0;
@@ -68,7 +68,7 @@ export class ConnectionRoom<C extends Connection> {
 
   onOpen(connection: C): void {
     if (this.#open.has(connection)) return;
-    const open = alone(connection);
+    const open = soleConnection(connection);
     this.#open.set(connection, open);
     this.#becomesIdle(open);
     // The reserve: a connection that is still idle survives this number of newer ones.
@@ -128,7 +128,7 @@ export class ConnectionRoom<C extends Connection> {
   }
 }
 
-function alone<C>(connection: C | null): Open<C> {
+function soleConnection<C>(connection: C | null): Open<C> {
   const open = { connection, running: 0 } as Open<C>;
   open.longerIdle = open.shorterIdle = open;
   return open;

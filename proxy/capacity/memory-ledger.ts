@@ -81,7 +81,7 @@ export class MemoryShare {
   }
 
   /** The memory of another request, from the same ledger. */
-  another(): MemoryShare {
+  newShare(): MemoryShare {
     return new MemoryShare(this.#ledger);
   }
 

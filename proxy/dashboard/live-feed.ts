@@ -190,7 +190,7 @@ export class LiveFeed {
       for (const watch of watcher.lists) watches.set(watch.key, watch);
     this.#pages.keep(new Set(watches.keys()));
     const beganMonoMs = this.#ports.monoMs();
-    for (const watch of this.#pages.turns([...watches.values()], pagesPerTick, beganMonoMs))
+    for (const watch of this.#pages.listsDue([...watches.values()], pagesPerTick, beganMonoMs))
       await this.#sendList(watch);
   }
 

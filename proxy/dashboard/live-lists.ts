@@ -100,7 +100,7 @@ export class LivePages {
   }
 
   /** The watches to serve next, in rotation. */
-  turns(watches: readonly ListWatch[], max: number, nowMonoMs: number): readonly ListWatch[] {
+  listsDue(watches: readonly ListWatch[], max: number, nowMonoMs: number): readonly ListWatch[] {
     const count = Math.min(watches.length, max);
     const first = this.#turn;
     this.#turn = watches.length === 0 ? 0 : (first + count) % watches.length;

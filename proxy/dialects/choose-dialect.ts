@@ -117,15 +117,16 @@ export const messagesToChat: Translation = {
 export const responsesToChat: Translation = {
   // The last three decide which items the client gets to send back.
   echoedFields: [...repeatedFields, "include", "store", "compacts"],
-  echoSource: (body) => (wantsCompaction(body) ? { ...plain(body), compacts: true } : plain(body)),
-  request: (body, options) => responsesRequestToChat(plain(body), options),
+  echoSource: (body) =>
+    wantsCompaction(body) ? { ...plainRequest(body), compacts: true } : plainRequest(body),
+  request: (body, options) => responsesRequestToChat(plainRequest(body), options),
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,
   events: (context) => new ChatStreamToResponses(context),
 };
 
 /** A request of the Responses API whose tools and settings are in their own fields. */
-function plain(body: JsonObject): JsonObject {
+function plainRequest(body: JsonObject): JsonObject {
   return flatTools(hoistTools(withUpdates(body)));
 }
 

@@ -46,7 +46,7 @@ export function countingBy(
     echoedFields: [],
     // A client may ask for a stream, as in the request that it will send.
     echoSource: () => ({}),
-    request: (body, options) => countable(body, options, answered),
+    request: (body, options) => countableRequest(body, options, answered),
     answer: (body) => answerWith(countIn(body)),
     asEvents: noStream,
     events: noStream,
@@ -54,7 +54,7 @@ export function countingBy(
 }
 
 /** Reports no dropped fields: only the request for an answer reports them. */
-function countable(
+function countableRequest(
   body: JsonObject,
   options: RequestOptions,
   answered: Translation,

@@ -443,7 +443,7 @@ class JsonCall implements ModelCall {
     const clientBody = this.#clientBody;
     const { bytes } = clientBody;
     for (const body of this.#sent) {
-      const sent = body.whole();
+      const sent = body.wholeBody();
       body.release(
         clientBody.isNative(sent) ? boundFields(bytes, this.#members) : boundFields(sent),
       );

@@ -181,7 +181,7 @@ async function relay(
     // their own.
     onBegun: () => {
       if (sent === null || operation === "speech") return;
-      sent.release(operation === null ? null : boundFields(sent.whole()));
+      sent.release(operation === null ? null : boundFields(sent.wholeBody()));
       body!.release();
     },
     onHeard:

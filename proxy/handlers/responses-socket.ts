@@ -290,7 +290,7 @@ class ResponsesSocket implements OpenSession {
       rawHeaders: this.#headers,
       id,
       body: requestBody(event, items, continues),
-      memory: memory.another(),
+      memory: memory.newShare(),
       isGone: () => server.over,
       answer: {
         onStream(chunk) {

@@ -29,7 +29,7 @@ export class EventPieces {
   }
 
   /** Returns the chunk as one piece, in which any number of events may end. */
-  whole(chunk: Buffer): Buffer {
+  asOnePiece(chunk: Buffer): Buffer {
     this.#isLineEmpty = isLineEnd(chunk.at(-1));
     this.#isAtCr = chunk.at(-1) === carriageReturn && isLineEnd(chunk.at(-2));
     return chunk;

@@ -91,12 +91,12 @@ function copyOf(events: Buffer): Buffer {
   return Buffer.from(events);
 }
 
-function text(name: string | null, value: JsonObject): string {
+function textEvent(name: string | null, value: JsonObject): string {
   return formatEvent({ event: name, data: JSON.stringify(value) });
 }
 
 /** A comment, which clients of server-sent events skip. */
-function comment(cap: string): string {
+function commentEvent(cap: string): string {
   return `: cut at a hard cap: ${cap.replace(/[\r\n]+/g, " ")}\n\n`;
 }
 
@@ -129,15 +129,15 @@ class ChatStop implements LengthStop {
   end(usage: Usage, cap: string): Buffer {
     const { usage: _usage, obfuscation: _padding, ...head } = firstIn(this.#first);
     const rest = this.#operation === "completions" ? { text: "" } : { delta: {} };
-    let out = comment(cap);
+    let out = commentEvent(cap);
     for (let index = 0; index < this.#request.choices; index++)
       if (!this.#ended.has(index))
-        out += text(null, {
+        out += textEvent(null, {
           ...head,
           choices: [{ index, ...rest, logprobs: null, finish_reason: "length" }],
         });
     if (this.#request.wantsUsage)
-      out += text(null, { ...head, choices: [], usage: chatUsage(usage) });
+      out += textEvent(null, { ...head, choices: [], usage: chatUsage(usage) });
     return Buffer.from(`${out}data: [DONE]\n\n`);
   }
 }
@@ -177,21 +177,21 @@ class MessagesStop implements LengthStop {
   }
 
   end(usage: Usage, cap: string): Buffer {
-    let out = comment(cap);
+    let out = commentEvent(cap);
     for (const [index, kind] of this.#open) {
       // Clients run a tool's call when its block stops.
       if (typeof kind === "string" && kind.endsWith("tool_use")) continue;
       if (kind === "thinking" && !this.#isSigned)
         // Without a signature the conversation couldn't continue.
-        out += text("content_block_delta", {
+        out += textEvent("content_block_delta", {
           type: "content_block_delta",
           index,
           delta: { type: "signature_delta", signature: noSignature },
         });
-      out += text("content_block_stop", { type: "content_block_stop", index });
+      out += textEvent("content_block_stop", { type: "content_block_stop", index });
     }
     const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
-    out += text("message_delta", {
+    out += textEvent("message_delta", {
       type: "message_delta",
       delta: { stop_reason: "max_tokens", stop_sequence: null },
       usage: {
@@ -201,7 +201,7 @@ class MessagesStop implements LengthStop {
         cache_creation_input_tokens: cacheWriteInputTokens,
       },
     });
-    return Buffer.from(out + text("message_stop", { type: "message_stop" }));
+    return Buffer.from(out + textEvent("message_stop", { type: "message_stop" }));
   }
 }
 
@@ -285,9 +285,9 @@ class ResponsesStop implements LengthStop {
     const created = firstIn(this.#first)["response"];
     const last = lastIn(this.#last)["sequence_number"];
     let sequence = isCount(last) ? last : 0;
-    let out = comment(cap);
+    let out = commentEvent(cap);
     const emit = (type: string, fields: JsonObject): void => {
-      out += text(type, { type, sequence_number: ++sequence, ...fields });
+      out += textEvent(type, { type, sequence_number: ++sequence, ...fields });
     };
     const output = [...this.#items];
     this.#keepFresh();
@@ -376,6 +376,6 @@ class GoogleStop implements LengthStop {
       ...(thoughts > 0 ? { thoughtsTokenCount: thoughts } : {}),
       totalTokenCount: usage.totalTokens,
     };
-    return Buffer.from(text(null, { ...head, candidates, usageMetadata }));
+    return Buffer.from(textEvent(null, { ...head, candidates, usageMetadata }));
   }
 }

@@ -135,7 +135,7 @@ export function stopEvent(exchange: Exchange): Buffer | null {
 function envelopeFor(exchange: Exchange, failure: Failure): object {
   if (speaksMcp(exchange)) return rpcError(exchange, failure);
   if (speaksGoogle(exchange)) return googleEnvelope(failure.status, messageForGoogle(failure));
-  if (!speaksMessages(exchange)) return envelope(failure);
+  if (!speaksMessages(exchange)) return errorBody(failure);
   const error = { type: messagesErrorType(failure), message: messageForMessages(failure) };
   const details = failure.details ?? (failure.param === "thread" ? unsupportedThread : undefined);
   return { type: "error", error: details === undefined ? error : { ...error, details } };
@@ -231,7 +231,7 @@ const messagesErrorTypes: ReadonlyMap<number, string> = new Map([
   [529, "overloaded_error"],
 ]);
 
-function envelope({ type, message, code, param, provider }: Failure): object {
+function errorBody({ type, message, code, param, provider }: Failure): object {
   return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };
 }
 

@@ -189,7 +189,7 @@ export class SettleOutbox {
       const seq = this.#nextSeq;
       if (seq > this.#allowedSeq) return this.#awaitAcknowledgement();
       this.#nextSeq++;
-      connection.send(settleMessage(this.#backlog.at(seq), nowMonoMs));
+      connection.send(settleMessage(this.#backlog.settleAt(seq), nowMonoMs));
       if (seq > this.#sentSeq) this.#sentSeq = seq;
       this.#sentMonoMs = nowMonoMs;
       if (--this.#leftInWindow === 0) this.#openWindowWhenSent();
@@ -300,7 +300,7 @@ export class SettleBacklog {
   }
 
   /** The settle with a number that is still queued. */
-  at(seq: number): QueuedSettle {
+  settleAt(seq: number): QueuedSettle {
     assertLimiter(
       this.#firstSeq <= seq && seq <= this.#lastSeq,
       "only a settle that waits is read",
@@ -311,7 +311,7 @@ export class SettleBacklog {
   }
 
   *[Symbol.iterator](): Generator<QueuedSettle, void> {
-    for (let seq = this.#firstSeq; seq <= this.#lastSeq; seq++) yield this.at(seq);
+    for (let seq = this.#firstSeq; seq <= this.#lastSeq; seq++) yield this.settleAt(seq);
   }
 
   /** Removes all settles up to `seq`. */
@@ -407,16 +407,18 @@ export function settleMessage(item: QueuedSettle, nowMonoMs: number): Settle {
     target: item.target,
     targetAtMs: item.targetAtMs,
     targetLsn: item.targetLsn,
-    startedAgoMs: ago(item.startedMonoMs, nowMonoMs),
-    endedAgoMs: ago(item.endedMonoMs, nowMonoMs),
+    startedAgoMs: millisecondsAgo(item.startedMonoMs, nowMonoMs),
+    endedAgoMs: millisecondsAgo(item.endedMonoMs, nowMonoMs),
     targetStartedAgoMs:
-      item.targetStartedMonoMs === undefined ? undefined : ago(item.targetStartedMonoMs, nowMonoMs),
+      item.targetStartedMonoMs === undefined
+        ? undefined
+        : millisecondsAgo(item.targetStartedMonoMs, nowMonoMs),
     tokens: item.tokens,
     estimated: item.estimated,
     record: item.record,
   };
 }
 
-function ago(thenMonoMs: number, nowMonoMs: number): number {
+function millisecondsAgo(thenMonoMs: number, nowMonoMs: number): number {
   return Math.max(0, Math.round(nowMonoMs - thenMonoMs));
 }

@@ -35,7 +35,7 @@ type MarkOf = (secret: string) => string;
 /** Names are unique. Secrets from files are those that `withSecrets` has read. */
 export function shownProxySettings(config: Config, markOf: MarkOf): readonly ShownSetting[] {
   const kinds: Readonly<Record<string, readonly Entry[]>> = {
-    setting: scalars(config),
+    setting: scalarEntries(config),
     issuer: config.jwtIssuers.map((issuer) => {
       const { keys, userPath, models, modelsClaim, audience, algorithms } = issuer;
       const source =
@@ -46,15 +46,15 @@ export function shownProxySettings(config: Config, markOf: MarkOf): readonly Sho
             : `file ${keys.path}`;
       const fields = { audience, algorithms, keys: source, user_path: userPath, models };
       const secrets = [issuer.issuer, keys.kind === "file" ? null : keys];
-      return entry(pageOf(issuer.issuer), { ...fields, models_claim: modelsClaim }, secrets);
+      return entryOf(pageOf(issuer.issuer), { ...fields, models_claim: modelsClaim }, secrets);
     }),
     provider: config.providers.map(providerEntry),
     "mcp server": config.mcpServers.map(providerEntry),
-    "virtual model": config.virtualModels.map(({ source, ...fields }) => entry(source, fields)),
-    alias: config.aliases.map(({ name, to: { kind: _, ...to } }) => entry(name, to)),
-    rewriters: [entry("", { rewriters: config.rewriters })],
+    "virtual model": config.virtualModels.map(({ source, ...fields }) => entryOf(source, fields)),
+    alias: config.aliases.map(({ name, to: { kind: _, ...to } }) => entryOf(name, to)),
+    rewriters: [entryOf("", { rewriters: config.rewriters })],
     price: config.prices.map((price) =>
-      entry(price.model === null ? price.provider : `${price.provider}/${price.model}`, {
+      entryOf(price.model === null ? price.provider : `${price.provider}/${price.model}`, {
         extends: price.extends,
         ...shownRates(price.fields),
         tiers: price.tiers.map(shownRates),
@@ -65,7 +65,7 @@ export function shownProxySettings(config: Config, markOf: MarkOf): readonly Sho
   return fitIntoFrame(
     Object.entries(kinds).map(([kind, entries]) => [
       kind,
-      unique(
+      uniquelyNamed(
         entries.map(({ name, value, secrets }) => ({
           name: `${kind} ${name}`.trim().slice(0, nameCharsMax),
           value,
@@ -77,7 +77,7 @@ export function shownProxySettings(config: Config, markOf: MarkOf): readonly Sho
   );
 }
 
-function scalars(config: Config): Entry[] {
+function scalarEntries(config: Config): Entry[] {
   const { server, metrics, tracing, webSearch, oidc } = config;
   /** The full values of settings that are shown without their secrets. */
   const secrets: Readonly<Record<string, unknown>> = {
@@ -100,7 +100,7 @@ function scalars(config: Config): Entry[] {
       const hidden = path in secrets ? secrets[path] : shown === value ? undefined : value;
       return {
         name: path,
-        value: source === "flag" ? null : shortened(text),
+        value: source === "flag" ? null : shortenedValue(text),
         secrets: jsonOf([hidden, text.length > fieldCharsMax ? text : null]),
       };
     });
@@ -153,7 +153,7 @@ function providerEntry(provider: ProviderConfig): Entry {
     upstreamLimits: provider.upstreamLimits,
   };
   const secrets = [baseUrl, proxy, apiKey, apiKeys, apiKeyCommand, headers, perModel];
-  return entry(provider.name, fields, secrets);
+  return entryOf(provider.name, fields, secrets);
 }
 
 /**
@@ -163,7 +163,7 @@ function shownRates(
   fields: Readonly<PriceConfig["fields"] | PriceConfig["tiers"][0] | PriceConfig["changes"][0]>,
 ): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, divided(value, scaleOf(name))]),
+    Object.entries(fields).map(([name, value]) => [name, scaledValue(value, scaleOf(name))]),
   );
 }
 
@@ -177,20 +177,20 @@ function scaleOf(name: string): number {
   return priceFields[name]?.kind.scale ?? 1;
 }
 
-function divided(value: unknown, scale: number): unknown {
+function scaledValue(value: unknown, scale: number): unknown {
   if (typeof value === "number") return value / scale;
-  if (Array.isArray(value)) return value.map((item: unknown) => divided(item, scale));
+  if (Array.isArray(value)) return value.map((item: unknown) => scaledValue(item, scale));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      name.endsWith("Minute") ? member : divided(member, scale),
+      name.endsWith("Minute") ? member : scaledValue(member, scale),
     ]),
   );
 }
 
 /** An entry without unset fields. */
-function entry(
+function entryOf(
   name: string,
   fields: Readonly<Record<string, unknown>>,
   secrets: readonly unknown[] = [],
@@ -201,12 +201,14 @@ function entry(
   const long = set.filter(([, value]) => JSON.stringify(value).length > fieldCharsMax);
   return {
     name,
-    value: Object.fromEntries(set.map(([field, value]) => [snakeCase(field), shortened(value)])),
+    value: Object.fromEntries(
+      set.map(([field, value]) => [snakeCase(field), shortenedValue(value)]),
+    ),
     secrets: jsonOf([...secrets, ...long]),
   };
 }
 
-function shortened(value: unknown): unknown {
+function shortenedValue(value: unknown): unknown {
   const { length } = JSON.stringify(value);
   return length > fieldCharsMax ? `(${length} characters)` : value;
 }
@@ -235,7 +237,7 @@ function pageOf(text: string): string {
 }
 
 /** Makes names unique, since two may be equal after their secrets are removed. */
-function unique(entries: readonly ShownSetting[]): readonly ShownSetting[] {
+function uniquelyNamed(entries: readonly ShownSetting[]): readonly ShownSetting[] {
   const counts = new Map<string, number>();
   return entries.map(({ name, ...rest }) => {
     const count = (counts.get(name) ?? 0) + 1;

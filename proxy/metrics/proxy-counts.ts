@@ -162,7 +162,9 @@ export class ProxyCounts {
     const { method, route, endpoint, status, target, userPath, stream, seconds } = ended;
     observe(this.#httpSeries(method, route, status), proxyMetrics.httpDuration.buckets, seconds);
     if (endpoint === null) return;
-    const series = this.#targets.of(target, isSuccess(status)).at(this.#paths.labelOf(userPath, 1));
+    const series = this.#targets
+      .of(target, isSuccess(status))
+      .seriesOfPath(this.#paths.labelOf(userPath, 1));
     count(series.requests(endpoint, status, stream));
   }
 
@@ -177,7 +179,7 @@ export class ProxyCounts {
     isAnswered,
   }: ChargedUsage): void {
     const series = this.#targets.of(target, isAnswered);
-    const pathSeries = series.at(this.#paths.labelOf(userPath, 0));
+    const pathSeries = series.seriesOfPath(this.#paths.labelOf(userPath, 0));
     const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
     const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens);
     if (plain > 0) count(pathSeries.tokens(0, estimated), plain);
@@ -313,7 +315,7 @@ class TargetSeries {
   }
 
   /** `path`: the label of the user path. */
-  at(path: string): PathSeries {
+  seriesOfPath(path: string): PathSeries {
     let existing = this.#byPath.get(path);
     if (existing === undefined) {
       existing = new PathSeries(this.#table, [this.#provider, this.#model, path]);
@@ -452,14 +454,14 @@ class TargetIndex {
 
   /** Null if the request reached no target. `isAnswered`: see `ModelLabels`. */
   of(target: Target | null, isAnswered: boolean): TargetSeries {
-    if (target === null) return this.#at("", "");
+    if (target === null) return this.#seriesOfTarget("", "");
     // The name is nearly always its own label.
     const existing = this.#byProvider.get(target.provider)?.get(target.model);
     if (existing !== undefined && target.model !== other) return existing;
-    return this.#at(target.provider, this.#models.labelOf(target, isAnswered));
+    return this.#seriesOfTarget(target.provider, this.#models.labelOf(target, isAnswered));
   }
 
-  #at(provider: string, label: string): TargetSeries {
+  #seriesOfTarget(provider: string, label: string): TargetSeries {
     let ofProvider = this.#byProvider.get(provider);
     if (ofProvider === undefined) {
       ofProvider = new Map();

@@ -147,7 +147,7 @@ export class RequestReports {
       tokens: this.#tokens,
       cost: this.#cost,
       targets,
-      own_us: sparse(this.#ownUs),
+      own_us: sparseCounts(this.#ownUs),
       agents: this.#agents,
     };
     this.#waiting = [];
@@ -235,8 +235,8 @@ class TargetTraffic {
       model: this.#model,
       attempts: this.attempts,
       failures: this.#failures,
-      first: sparse(this.#first),
-      whole: sparse(this.#whole),
+      first: sparseCounts(this.#first),
+      whole: sparseCounts(this.#whole),
       tokens: this.#tokens,
       token_ms: this.#tokenMs,
       ...(error === null
@@ -262,7 +262,7 @@ function bucketOf(time: number): number {
   return time <= 1 ? 0 : Math.min(bucketsMax - 1, Math.ceil(4 * Math.log2(time)));
 }
 
-function sparse(counts: Uint32Array): SparseCounts {
+function sparseCounts(counts: Uint32Array): SparseCounts {
   const pairs: number[] = [];
   for (let bucket = 0; bucket < counts.length; bucket++)
     if (counts[bucket]! > 0) pairs.push(bucket, counts[bucket]!);

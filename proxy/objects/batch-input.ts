@@ -115,20 +115,23 @@ class NamedInLines {
   add(bytes: Buffer): Failure | null {
     this.line += 1;
     if (this.line > linesPerFileMax)
-      return this.#at(this.line, invalid(`the file has more than ${linesPerFileMax} lines`));
+      return this.#failureAt(this.line, invalid(`the file has more than ${linesPerFileMax} lines`));
     const json = this.line === 1 ? withoutMark(bytes) : bytes;
     if (isBlank(json)) return null;
     const parsed = readLine(json, this.#input.isUtf8);
-    if (!parsed.ok) return this.#at(this.line, parsed.failure);
+    if (!parsed.ok) return this.#failureAt(this.line, parsed.failure);
     const { naming } = parsed;
     if (naming === null) return null;
     const { ids, repeated } = naming;
-    if (repeated !== null) return this.#at(this.line, repeated);
+    if (repeated !== null) return this.#failureAt(this.line, repeated);
     if (ids === null)
-      return this.#at(this.line, invalid(`it names more than ${namedMax} stored objects`));
+      return this.#failureAt(this.line, invalid(`it names more than ${namedMax} stored objects`));
     this.#count += ids.size;
     if (this.#count > namesPerFileMax)
-      return this.#at(this.line, invalid(`the file names more than ${namesPerFileMax} objects`));
+      return this.#failureAt(
+        this.line,
+        invalid(`the file names more than ${namesPerFileMax} objects`),
+      );
     for (const [id, field] of ids)
       if (!this.#places.has(id)) this.#places.set(id, { line: this.line, field });
     return null;
@@ -145,13 +148,13 @@ class NamedInLines {
     if (!foreign.ok) return foreign.failure;
     if (foreign.id !== null) {
       const { line, field } = this.#places.get(foreign.id)!;
-      return this.#at(line, noSuchObject(foreign.id, field));
+      return this.#failureAt(line, noSuchObject(foreign.id, field));
     }
     this.#places.clear();
     return null;
   }
 
-  #at(line: number, problem: Failure): Failure {
+  #failureAt(line: number, problem: Failure): Failure {
     const field = problem.param === null || problem.param === "body" ? "" : ` (${problem.param})`;
     const message = `line ${line} of ${this.#input.fileId}: ${problem.message}${field}`;
     return { ...problem, message, param: "input_file_id" };

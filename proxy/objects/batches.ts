@@ -171,7 +171,7 @@ export async function isBatchOutput(
   if (config.type === "gemini") return id.startsWith("batch-");
   let cancel = (): void => {};
   const answer = await fetchAnswer(upstream, {
-    path: below(config, "files", `/${id}`),
+    path: pathBelow(config, "files", `/${id}`),
     headers: [],
     bytesMax: readableResponseBytesMax,
     onCall: (abort) => {
@@ -254,21 +254,21 @@ interface Place {
 function batchPlace(config: ProviderConfig, id: string): Place {
   if (config.type === "gemini") return { path: `/batches/${id}`, isNative: true };
   const operation = config.type === "anthropic" ? "message_batches" : "batches";
-  return { path: below(config, operation, `/${id}`), isNative: false };
+  return { path: pathBelow(config, operation, `/${id}`), isNative: false };
 }
 
 /** The path of the results; null if the batch has none, or they are in its answer. */
 function resultsPlace(config: ProviderConfig, id: string, { file }: BatchEnd): Place | null {
   if (config.type === "anthropic")
-    return { path: below(config, "message_batches", `/${id}/results`), isNative: false };
+    return { path: pathBelow(config, "message_batches", `/${id}/results`), isNative: false };
   if (!isObjectId(file)) return null;
   return config.type === "gemini"
     ? { path: `/files/${file}:download?alt=media`, isNative: true }
-    : { path: below(config, "files", `/${file}/content`), isNative: false };
+    : { path: pathBelow(config, "files", `/${file}/content`), isNative: false };
 }
 
 /** The path of an operation with a suffix, before its query. */
-function below(
+function pathBelow(
   config: ProviderConfig,
   operation: "batches" | "message_batches" | "files",
   rest: string,

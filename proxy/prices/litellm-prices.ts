@@ -195,19 +195,19 @@ function serviceTiersOf({ providerId, listed }: Id): Record<string, Factors> {
   // OpenAI's fast tier was called priority before.
   if ((providerId === "openai" || providerId === "azure") && tiers["priority"] !== undefined)
     tiers["fast"] = tiers["priority"];
-  const fast = specific(listed, "fast");
-  if (fast !== null) tiers["fast"] = even(fast);
+  const fast = specificRate(listed, "fast");
+  if (fast !== null) tiers["fast"] = evenFactors(fast);
   return tiers;
 }
 
-function specific(entry: ListedModel, name: string): number | null {
+function specificRate(entry: ListedModel, name: string): number | null {
   const providerEntry = entry["provider_specific_entry"];
   return typeof providerEntry === "object" && providerEntry !== null
     ? amount(providerEntry as ListedModel, name)
     : null;
 }
 
-function even(times: number): Factors {
+function evenFactors(times: number): Factors {
   const factor = Math.round(times * 1000);
   return { input: factor, output: factor, cachedInput: factor, cacheWrite: factor };
 }
@@ -253,14 +253,14 @@ export function convert(id: Id): FiledPrice | null {
   const kinds = ratesOf(listed).kinds ?? {};
   if (!perToken && !isFree && Object.keys({ ...units, ...kinds }).length === 0) return null;
   const nothing: TokenRates = { input: null, output: null, cachedInput: null, cacheWrite: null };
-  const us = specific(listed, "us");
+  const us = specificRate(listed, "us");
   const contextTokens = amount(listed, "max_input_tokens");
   return {
     rates: perToken || isFree || Object.keys(kinds).length > 0 ? ratesOf(listed) : nothing,
     tiers: tiersOf(listed) ?? [],
     perUnit: perToken ? { ...vendorUnits({ providerId, model }), ...units } : units,
     serviceTiers: { ...vendorTiers({ providerId, model }), ...serviceTiersOf(id) },
-    regions: us === null ? {} : { us: even(us) },
+    regions: us === null ? {} : { us: evenFactors(us) },
     ...(contextTokens === null || contextTokens === 0 ? {} : { contextTokens }),
   };
 }
@@ -286,7 +286,7 @@ export function makePriceFile({ map, date, lists, fallback }: PriceSources): Pri
     if (typeof page === "string" && !pages.includes(page)) pages.push(page);
     const filled = fill(price, fallback.price(id.providerId, id.model, Date.parse(date)));
     providerPrices[id.model] = {
-      ...short(filled),
+      ...withoutEmptyFields(filled),
       ...(typeof page === "string" ? { page: pages.indexOf(page) } : {}),
     };
   }
@@ -315,7 +315,7 @@ function fill(price: FiledPrice, fallback: ReturnType<PriceList["price"]>): File
 }
 
 /** Removes empty fields. */
-function short(price: FiledPrice): FiledPrice {
+function withoutEmptyFields(price: FiledPrice): FiledPrice {
   return JSON.parse(
     JSON.stringify(price, (_, value: unknown) =>
       typeof value === "object" && value !== null && Object.keys(value).length === 0

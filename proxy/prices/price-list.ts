@@ -235,7 +235,10 @@ function readPrice(genaiPrice: GenaiPrice, { providerId, model }: VendorModel): 
     rates,
     tiers: [...new Set(starts)]
       .sort((a, b) => a - b)
-      .map((start) => ({ aboveInputTokens: above(start), rates: ratesAt(genaiPrice, start + 1) })),
+      .map((start) => ({
+        aboveInputTokens: roundedStart(start),
+        rates: ratesAt(genaiPrice, start + 1),
+      })),
     perRequest: fee("requests_kcount") ?? 0,
     perUnit: Object.fromEntries(units.filter(([, rate]) => rate !== undefined)),
     serviceTiers: vendorTiers({ providerId, model }),
@@ -246,7 +249,7 @@ function readPrice(genaiPrice: GenaiPrice, { providerId, model }: VendorModel): 
 /**
  * The list's tier for OpenAI's long input begins at 271,999, but the price applies above 272,000.
  */
-function above(start: number): number {
+function roundedStart(start: number): number {
   return start % 1000 === 999 ? start + 1 : start;
 }
 

@@ -218,25 +218,25 @@ export function comparePriceFiles(now: PriceFile, next: PriceFile): PriceFileDif
   for (const [provider, prices] of Object.entries(next.providers))
     for (const [model, price] of Object.entries(prices)) {
       models++;
-      const before = exactly(now, provider, model);
+      const before = exactPrice(now, provider, model);
       if (before === null) added++;
       else if (JSON.stringify({ ...before, page: 0 }) !== JSON.stringify({ ...price, page: 0 })) {
         changed++;
-        const doubt = unlikely(before, price);
+        const doubt = whyUnlikely(before, price);
         if (doubt !== null) doubts.push(`${provider}/${model}: ${doubt}`);
       }
     }
   for (const [provider, prices] of Object.entries(now.providers))
     for (const model of Object.keys(prices)) {
       modelsNow++;
-      if (exactly(next, provider, model) === null) gone++;
+      if (exactPrice(next, provider, model) === null) gone++;
     }
   if (gone > modelsNow * goneMax) doubts.push(`${gone} of ${modelsNow} models are gone`);
   if (next.date < now.date) doubts.push(`it is of ${next.date}, the present one of ${now.date}`);
   return { models, added, changed, gone, doubts };
 }
 
-function exactly({ providers }: PriceFile, provider: string, model: string): FiledPrice | null {
+function exactPrice({ providers }: PriceFile, provider: string, model: string): FiledPrice | null {
   const models = Object.hasOwn(providers, provider) ? providers[provider]! : {};
   return Object.hasOwn(models, model) ? models[model]! : null;
 }
@@ -245,7 +245,7 @@ function exactly({ providers }: PriceFile, provider: string, model: string): Fil
  * The name of an amount that has changed by more than `likelyFactorMax`, or to or from 0, or that
  * is missing now; null if there is none.
  */
-function unlikely(before: FiledPrice, after: FiledPrice): string | null {
+function whyUnlikely(before: FiledPrice, after: FiledPrice): string | null {
   const [then, now] = [amountsOf(before, after), amountsOf(after, before)];
   for (const [name, old] of Object.entries(then)) {
     const current = now[name];

@@ -125,7 +125,8 @@ export function buildCatalog(
       const oneName = modelName(naming, id);
       setIfAbsent(byLowerName, oneName.toLowerCase(), oneName);
     }
-    for (const id of ids) setIfAbsent(byBareId, id, direct(targetAt({ knownModels }, name, id)));
+    for (const id of ids)
+      setIfAbsent(byBareId, id, directRoute(targetAt({ knownModels }, name, id)));
   }
   const routes = virtualModels.map(
     (virtual): VirtualRoute => ({
@@ -190,7 +191,7 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
     const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
     if (provider !== undefined) {
       const target = targetAt(catalog, provider, name.slice(slash + 1));
-      return target.model === "" ? null : direct(target);
+      return target.model === "" ? null : directRoute(target);
     }
   }
   const prefixAlias = aliasByBeginning(catalog.aliases, name);
@@ -199,7 +200,7 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   if (bareRoute !== undefined) return bareRoute;
   for (const [provider, { naming, byLowerName }] of catalog.knownModels)
     if (byLowerName.has(modelName(naming, name).toLowerCase()))
-      return direct(targetAt(catalog, provider, name));
+      return directRoute(targetAt(catalog, provider, name));
   return restRoute(catalog, name);
 }
 
@@ -211,7 +212,7 @@ function restRoute(catalog: Catalog, name: string): Route | null {
   const aliasProvider = to?.kind === "target" && to.model === null ? to.provider : null;
   if (unlearned.some((provider) => provider !== aliasProvider)) return null;
   if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);
-  return anyIdProvider === null ? null : direct(targetAt(catalog, anyIdProvider, name));
+  return anyIdProvider === null ? null : directRoute(targetAt(catalog, anyIdProvider, name));
 }
 
 function aliasRoute(
@@ -220,8 +221,8 @@ function aliasRoute(
   nameInRequest: string,
 ): Route {
   if (to.kind === "virtual") return { ...catalog.virtualBySource.get(to.source)!, alias };
-  if (to.model === null) return direct(targetAt(catalog, to.provider, nameInRequest));
-  return { ...direct(targetAt(catalog, to.provider, to.model)), alias };
+  if (to.model === null) return directRoute(targetAt(catalog, to.provider, nameInRequest));
+  return { ...directRoute(targetAt(catalog, to.provider, to.model)), alias };
 }
 
 /** The configured alias or virtual model that the request named; empty if it named the model. */
@@ -283,7 +284,7 @@ export function listedModel(id: string, ownedBy: string): ListedModel {
   return { id, object: "model", created: 0, owned_by: ownedBy };
 }
 
-function direct(target: Target): DirectRoute {
+function directRoute(target: Target): DirectRoute {
   return { kind: "direct", targets: [target] };
 }
 

@@ -33,14 +33,14 @@ export function sessionOf(
   body: NamedValues | null,
 ): string {
   for (const name of headers) {
-    const session = valid(exchange.header(name));
+    const session = recordableSession(exchange.header(name));
     if (session !== "") return session;
   }
   if (body === null) return "";
   return (
     sessionInMetadata(fieldOf(body, "metadata")) ||
-    valid(fieldOf(body, "session_id")) ||
-    valid(fieldOf(body, "prompt_cache_key")) ||
+    recordableSession(fieldOf(body, "session_id")) ||
+    recordableSession(fieldOf(body, "prompt_cache_key")) ||
     sessionInConversation(fieldOf(body, "conversation"))
   );
 }
@@ -52,25 +52,26 @@ function fieldOf(body: NamedValues, name: string): unknown {
 
 function sessionInMetadata(metadata: unknown): string {
   if (!isObject(metadata)) return "";
-  const sessionId = valid(metadata["session_id"]) || valid(metadata["sessionId"]);
+  const sessionId =
+    recordableSession(metadata["session_id"]) || recordableSession(metadata["sessionId"]);
   const { user_id: user } = metadata;
   if (sessionId !== "" || typeof user !== "string") return sessionId;
   if (user.startsWith("{")) {
     const parsed = parseJson(user);
-    return isObject(parsed) ? valid(parsed["session_id"]) : "";
+    return isObject(parsed) ? recordableSession(parsed["session_id"]) : "";
   }
   // The form of earlier releases of Claude Code.
   const position = user.lastIndexOf(sessionMark);
-  return position === -1 ? "" : valid(user.slice(position + sessionMark.length));
+  return position === -1 ? "" : recordableSession(user.slice(position + sessionMark.length));
 }
 
 const sessionMark = "_session_";
 
 function sessionInConversation(conversation: unknown): string {
-  return valid(isObject(conversation) ? conversation["id"] : conversation);
+  return recordableSession(isObject(conversation) ? conversation["id"] : conversation);
 }
 
 /** A session's name that can be recorded, without keys in it; otherwise empty. */
-function valid(value: unknown): string {
+function recordableSession(value: unknown): string {
   return isSession(value) ? redactKeys(value) : "";
 }

@@ -76,7 +76,7 @@ export class CappedStream {
     // None of its events can exceed the grant.
     const tokensMax = chunk.length / bytesPerToken;
     if (tokensMax > 0 && !this.isWaiting && allowance.covers(tokensMax))
-      return this.#take(this.#pieces.whole(chunk), null);
+      return this.#take(this.#pieces.asOnePiece(chunk), null);
     for (const event of this.#pieces.split(chunk))
       if (!this.#call.hasEnded) this.#take(event, null);
   }

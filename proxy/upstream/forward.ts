@@ -20,7 +20,7 @@ import { isWithoutModel, type MeteredUsage, pictures } from "../usage/count-usag
 import { type BodyForm, ResponseMeter } from "../usage/response-meter.js";
 import { type AnswerHandler, AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
-import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
+import { noAnswer, unansweredFailure, untranslatableFailure } from "./errors/provider-failure.js";
 import { type RefusedPart, refusedPart } from "./errors/refused-part.js";
 import {
   describeNoAnswer,
@@ -295,7 +295,7 @@ class Forwarding implements AnswerHandler {
         outcome,
         finish: () => this.#exchange.cut(),
       });
-    const failure = untranslatable(provider, operation, why);
+    const failure = untranslatableFailure(provider, operation, why);
     const error = { status: this.#relay.status, code: failure.code, message: failure.message };
     const headers = ["x-should-retry", "false", ...this.#options.headers];
     const finish = (): void => replyFailure(this.#exchange, "model", failure, headers);

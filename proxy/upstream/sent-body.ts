@@ -28,7 +28,7 @@ export class SentBody {
 
   /** The whole body, which is released with the last piece: a generator would keep it. */
   get pieces(): Iterable<Buffer> {
-    let rest: Buffer | null = this.whole();
+    let rest: Buffer | null = this.wholeBody();
     const next = (): IteratorResult<Buffer> => {
       if (rest === null) return { done: true, value: undefined };
       const value = rest.subarray(0, pieceBytes);
@@ -38,7 +38,7 @@ export class SentBody {
     return { [Symbol.iterator]: () => ({ next }) };
   }
 
-  whole(): Buffer {
+  wholeBody(): Buffer {
     assert(this.#bytes !== null, "a released body isn't sent again");
     return this.#bytes;
   }

@@ -31,7 +31,7 @@ export function createSimulatedUpstream(): Upstream {
 }
 
 function bytesOf(body: RequestBody): Buffer {
-  if (body instanceof SentBody) return body.whole();
+  if (body instanceof SentBody) return body.wholeBody();
   return Buffer.isBuffer(body) ? body : Buffer.from("{}");
 }
 

@@ -78,7 +78,7 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
   if (withUsage) chunks.push(chunk([], usage));
   return {
     plain: Buffer.from(JSON.stringify(plain)),
-    events: [...chunks.map((value) => event(JSON.stringify(value))), event("[DONE]")],
+    events: [...chunks.map((value) => eventBytes(JSON.stringify(value))), eventBytes("[DONE]")],
     pauseMs: model === slowModel ? slowPauseMs : fastPauseMs,
   };
 }
@@ -134,6 +134,6 @@ function cutText(text: string, charsMax: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? charsMax - 1 : charsMax);
 }
 
-function event(data: string): Buffer {
+function eventBytes(data: string): Buffer {
   return Buffer.from(`data: ${data}\n\n`);
 }

@@ -71,11 +71,12 @@ export function upstreamPath(
     return `/${place}:${googleMethods[operation]}${googleQuery(operation, query)}`;
   }
   const path = paths[operation];
-  if (apiVersion === null) return query === "" ? path : `${path}${passedQuery(clean(query), null)}`;
+  if (apiVersion === null)
+    return query === "" ? path : `${path}${passedQuery(cleanQuery(query), null)}`;
   const deployment = deploymentOperations.has(operation)
     ? `/deployments/${encodeURIComponent(model)}`
     : "";
-  const sentQuery = passedQuery(withoutParameter(clean(query), "api-version"), apiVersion);
+  const sentQuery = passedQuery(withoutParameter(cleanQuery(query), "api-version"), apiVersion);
   return `${deployment}${path}${sentQuery}`;
 }
 
@@ -111,7 +112,7 @@ export function leavesPath(
  * Removes parameters that aren't valid in a request line, such as one with a fragment, and Google's
  * parameters: any provider may be a Google API that speaks OpenAI's dialect.
  */
-function clean(query: string): string {
+function cleanQuery(query: string): string {
   if (query === "") return query;
   const valid = isCleanQuery(query) ? query : query.split("&").filter(isCleanQuery).join("&");
   return withoutGoogleParameters(valid);

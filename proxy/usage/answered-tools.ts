@@ -39,9 +39,9 @@ export function toolCallsIn(answer: unknown): ToolCalls | undefined {
   // An answer of chat completions has none of these fields.
   if (output === undefined && content === undefined && candidates === undefined) return undefined;
   const names = [
-    ...items(output).map(nameOfItem),
-    ...items(content).map(nameOfBlock),
-    ...items(candidates).flatMap(namesInCandidate),
+    ...objectsIn(output).map(nameOfItem),
+    ...objectsIn(content).map(nameOfBlock),
+    ...objectsIn(candidates).flatMap(namesInCandidate),
   ];
   return callsOf(names);
 }
@@ -53,7 +53,7 @@ export function toolCallsInEvent(event: Fields): ToolCalls | undefined {
   if (type === "content_block_start" && isObject(block)) return callsOf([nameOfBlock(block)]);
   return candidates === undefined
     ? undefined
-    : callsOf(items(candidates).flatMap(namesInCandidate));
+    : callsOf(objectsIn(candidates).flatMap(namesInCandidate));
 }
 
 function callsOf(names: readonly (string | null)[]): ToolCalls | undefined {
@@ -62,7 +62,7 @@ function callsOf(names: readonly (string | null)[]): ToolCalls | undefined {
   return calls;
 }
 
-function items(list: unknown): readonly Fields[] {
+function objectsIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
 }
 
@@ -83,8 +83,8 @@ function nameOrUnknown(value: unknown): string {
 
 function namesInCandidate(candidate: Fields): readonly string[] {
   const { content, urlContextMetadata: fetched } = candidate;
-  const parts = isObject(content) ? items(content["parts"]) : [];
-  const urls = isObject(fetched) ? items(fetched["urlMetadata"]) : [];
+  const parts = isObject(content) ? objectsIn(content["parts"]) : [];
+  const urls = isObject(fetched) ? objectsIn(fetched["urlMetadata"]) : [];
   return [
     ...parts.flatMap((part) => (isObject(part["executableCode"]) ? ["code_execution"] : [])),
     ...urls.map(() => "web_fetch"),

@@ -46,9 +46,13 @@ function operationOf(operation: Operation): Operation {
 function answerIn(event: Fields, operation: Operation): unknown {
   const { choices, candidates, delta, content_block: block, type } = event;
   if (operation === "chat_completions" || operation === "completions")
-    return objects(choices).map((choice) => choice["delta"] ?? choice["message"] ?? choice["text"]);
+    return objectsIn(choices).map(
+      (choice) => choice["delta"] ?? choice["message"] ?? choice["text"],
+    );
   if (operation === "stream_generate_content")
-    return objects(candidates).map(({ content }) => (isObject(content) ? content["parts"] : null));
+    return objectsIn(candidates).map(({ content }) =>
+      isObject(content) ? content["parts"] : null,
+    );
   // The end of the answer.
   if (type === "message_delta") return null;
   return delta ?? (isObject(block) && !isResult(block) ? block : null);
@@ -59,7 +63,7 @@ function isResult({ type }: Fields): boolean {
   return typeof type === "string" && type.endsWith("_tool_result");
 }
 
-function objects(list: unknown): readonly Fields[] {
+function objectsIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
 }
 

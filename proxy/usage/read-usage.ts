@@ -426,33 +426,33 @@ export function readUsageDetails(
     rare["candidatesTokensDetails"] ??
     rare["responseTokensDetails"] ??
     rare["output_tokens_by_modality"];
-  const audioInputTokens = part(
+  const audioInputTokens = validPart(
     input["audio_tokens"] ??
       tokensOfModality("AUDIO", promptByModality, toolsByModality) ??
       soundTokens,
     inputTokens,
   );
-  const imageInputTokens = part(
+  const imageInputTokens = validPart(
     input["image_tokens"] ?? tokensOfModality("IMAGE", promptByModality, toolsByModality),
     inputTokens - audioInputTokens,
   );
-  const cachedAudioInputTokens = part(
+  const cachedAudioInputTokens = validPart(
     cached["audio_tokens"] ?? tokensOfModality("AUDIO", cachedByModality),
     Math.min(audioInputTokens, cachedInputTokens),
   );
-  const cachedImageInputTokens = part(
+  const cachedImageInputTokens = validPart(
     cached["image_tokens"] ?? tokensOfModality("IMAGE", cachedByModality),
     Math.min(imageInputTokens, cachedInputTokens - cachedAudioInputTokens),
   );
-  const audioOutputTokens = part(
+  const audioOutputTokens = validPart(
     output["audio_tokens"] ?? tokensOfModality("AUDIO", outputByModality),
     outputTokens,
   );
-  const imageOutputTokens = part(
+  const imageOutputTokens = validPart(
     output["image_tokens"] ?? tokensOfModality("IMAGE", outputByModality),
     outputTokens - audioOutputTokens,
   );
-  const reasoningTokens = part(
+  const reasoningTokens = validPart(
     output["reasoning_tokens"] ??
       output["thinking_tokens"] ??
       rare["thoughtsTokenCount"] ??
@@ -462,18 +462,18 @@ export function readUsageDetails(
   const write1h =
     objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"] ??
     writtenForAnHour(rare["cacheDetails"]);
-  const cacheWrite1hTokens = part(write1h, cacheWriteInputTokens);
+  const cacheWrite1hTokens = validPart(write1h, cacheWriteInputTokens);
   const writeDetails = objectOf(input["cache_write_tokens_details"]);
-  const cacheWrite12hTokens = part(
+  const cacheWrite12hTokens = validPart(
     writeDetails["ttl_12h_tokens"],
     cacheWriteInputTokens - cacheWrite1hTokens,
   );
   const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(rare);
-  const searchUnits = calls(rare["search_units"]);
-  const images = calls(rare["images"]);
-  const pages = calls(rare["pages_processed"] ?? rare["pages"]);
-  const audioMs = milliseconds(rare);
-  const characters = measure(rare["characters"]);
+  const searchUnits = validCalls(rare["search_units"]);
+  const images = validCalls(rare["images"]);
+  const pages = validCalls(rare["pages_processed"] ?? rare["pages"]);
+  const audioMs = validMilliseconds(rare);
+  const characters = validMeasure(rare["characters"]);
   const serviceTier = tierIn(usage);
   const region = regionIn(usage["inference_geo"]);
   const tokens = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
@@ -545,16 +545,17 @@ function toolCalls(usage: Fields): ToolCalls {
   ) as [Fields, Fields, Fields, Fields];
   return {
     webSearches:
-      calls(tools["web_search_requests"] ?? objectOf(openAi["web_search"])["num_requests"]) ||
-      calls(xai["web_search_calls"]) + calls(xai["x_search_calls"]) ||
-      calls(mistral["web_search"]) + calls(mistral["web_search_premium"]) ||
+      validCalls(tools["web_search_requests"] ?? objectOf(openAi["web_search"])["num_requests"]) ||
+      validCalls(xai["web_search_calls"]) + validCalls(xai["x_search_calls"]) ||
+      validCalls(mistral["web_search"]) + validCalls(mistral["web_search_premium"]) ||
       countOf(grounding, "google_search") ||
-      calls(queries),
+      validCalls(queries),
     fileSearches:
-      calls(tools["file_search_requests"] ?? objectOf(openAi["file_search"])["num_requests"]) ||
-      calls(xai["file_search_calls"]) + calls(xai["document_search_calls"]),
-    mapsSearches: calls(tools["maps_search_requests"]) || countOf(grounding, "google_maps"),
-    containers: calls(tools["containers"]),
+      validCalls(
+        tools["file_search_requests"] ?? objectOf(openAi["file_search"])["num_requests"],
+      ) || validCalls(xai["file_search_calls"]) + validCalls(xai["document_search_calls"]),
+    mapsSearches: validCalls(tools["maps_search_requests"]) || countOf(grounding, "google_maps"),
+    containers: validCalls(tools["containers"]),
   };
 }
 
@@ -562,15 +563,15 @@ function toolCalls(usage: Fields): ToolCalls {
 function countOf(list: unknown, type: string): number {
   if (!Array.isArray(list)) return 0;
   const match: unknown = list.find((item) => isObject(item) && item["type"] === type);
-  return isObject(match) ? calls(match["count"]) : 0;
+  return isObject(match) ? validCalls(match["count"]) : 0;
 }
 
 /**
  * The length of sound: OpenAI's `seconds` of a usage of type `duration`, Mistral's beside tokens.
  */
-function milliseconds(usage: Fields): number {
+function validMilliseconds(usage: Fields): number {
   const seconds = usage["type"] === "duration" ? usage["seconds"] : usage["prompt_audio_seconds"];
-  return typeof seconds === "number" ? measure(Math.round(seconds * 1000)) : 0;
+  return typeof seconds === "number" ? validMeasure(Math.round(seconds * 1000)) : 0;
 }
 
 /** The tier or the speed, of a usage or of a request. */
@@ -596,16 +597,16 @@ function objectOf(value: unknown): Fields {
   return isObject(value) ? value : noFields;
 }
 
-function part(value: unknown, whole: number): number {
+function validPart(value: unknown, whole: number): number {
   if (typeof value !== "number" || value === 0) return 0;
   return isCount(value) && value <= tokensPerResponseMax ? Math.min(value, whole) : 0;
 }
 
-function calls(value: unknown): number {
+function validCalls(value: unknown): number {
   return isCount(value) && value <= callsPerResponseMax ? value : 0;
 }
 
-function measure(value: unknown): number {
+function validMeasure(value: unknown): number {
   return isCount(value) && value <= measurePerResponseMax ? value : 0;
 }
 

@@ -17,11 +17,11 @@ function distanceMax(name: string): number {
  * of `-` or `_` don't count as differences.
  */
 export function closestName(name: string, names: readonly string[]): string | null {
-  const plainName = plain(name);
+  const plainName = foldedName(name);
   let best: string | null = null;
   let bestDistance = distanceMax(name) + 1;
   for (const candidate of names) {
-    const distance = editDistance(plainName, plain(candidate), bestDistance - 1);
+    const distance = editDistance(plainName, foldedName(candidate), bestDistance - 1);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -67,14 +67,16 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 
 /** `; did you mean port?` if a known name is close or a synonym, else nothing. */
 export function didYouMean(name: string, names: readonly string[]): string {
-  const words = Object.hasOwn(synonyms, plain(name)) ? synonyms[plain(name)]! : [];
+  const words = Object.hasOwn(synonyms, foldedName(name)) ? synonyms[foldedName(name)]! : [];
   const close = closestName(name, names) ?? words.find((word) => names.includes(word)) ?? null;
   return close === null ? "" : `; did you mean ${close}?`;
 }
 
 /** `; did you mean port?` if a known name is close, else `: expected host, port`. */
 export function nameHint(name: string, names: readonly string[]): string {
-  const short = Object.hasOwn(shortLimits, plain(name)) ? shortLimits[plain(name)] : undefined;
+  const short = Object.hasOwn(shortLimits, foldedName(name))
+    ? shortLimits[foldedName(name)]
+    : undefined;
   const example = short === undefined ? undefined : `{ period: ${short.period}, ${short.cap}: … }`;
   if (example !== undefined && names.includes("max_requests") && names.includes("period"))
     return `; write ${example}`;
@@ -96,7 +98,7 @@ export function nameHint(name: string, names: readonly string[]): string {
   return `: expected ${names.join(", ")}`;
 }
 
-function plain(name: string): string {
+function foldedName(name: string): string {
   return name.toLowerCase().replaceAll("-", "_");
 }
 

@@ -65,8 +65,8 @@ export function raisedCaps(
   if (measureCaps !== undefined) raised.measureCaps = measureCaps;
   for (const raise of raises) {
     if (!appliesTo(raise, child, nowMs)) continue;
-    raised.maxRequests = higher(raised.maxRequests, raise.maxRequests);
-    raised.maxTokens = higher(raised.maxTokens, raise.maxTokens);
+    raised.maxRequests = higherCap(raised.maxRequests, raise.maxRequests);
+    raised.maxTokens = higherCap(raised.maxTokens, raise.maxTokens);
     if (measureCaps !== undefined && raise.measureCaps !== undefined)
       raised.measureCaps = higherMeasures(raised.measureCaps ?? measureCaps, raise.measureCaps);
   }
@@ -110,7 +110,7 @@ export function raisedAmount(
   return raised;
 }
 
-function higher(cap: number | null, raised: number | null): number | null {
+function higherCap(cap: number | null, raised: number | null): number | null {
   return cap === null || raised === null ? cap : Math.max(cap, raised);
 }
 

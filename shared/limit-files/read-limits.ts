@@ -67,7 +67,7 @@ export async function* readLimits<D>(
     const { [name]: items, next = null } = isObject(answer.body) ? answer.body : {};
     const limits: D[] = [];
     for (const item of Array.isArray(items) ? items : [null]) {
-      const parsed = isObject(item) ? parse(item) : unreadable(name);
+      const parsed = isObject(item) ? parse(item) : unreadableFailure(name);
       if (!parsed.ok) return yield parsed;
       limits.push(parsed.value);
     }
@@ -77,7 +77,7 @@ export async function* readLimits<D>(
   }
 }
 
-function unreadable(name: string): { readonly ok: false; readonly failure: Failure } {
+function unreadableFailure(name: string): { readonly ok: false; readonly failure: Failure } {
   return {
     ok: false,
     failure: failure("limiter_unavailable", `the list of ${name} can't be read`),

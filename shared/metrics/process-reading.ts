@@ -31,8 +31,8 @@ export function createProcessReading(quantiles: readonly number[]): () => Promis
     const nowMonoMs = performance.now();
     if (nowMonoMs - windowMonoMs >= windowMsMin && delays.count > 0) {
       windowMonoMs = nowMonoMs;
-      last = quantiles.map((quantile) => late(delays.percentile(quantile * 100)));
-      lagSeconds += late(delays.mean) * delays.count;
+      last = quantiles.map((quantile) => lagFrom(delays.percentile(quantile * 100)));
+      lagSeconds += lagFrom(delays.mean) * delays.count;
       lagCount += delays.count;
       delays.reset();
     }
@@ -67,6 +67,6 @@ function residentBytes(): number {
 }
 
 /** The lag, from the nanoseconds between two runs of the timer. */
-function late(ns: number): number {
+function lagFrom(ns: number): number {
   return Math.max(0, ns / 1e9 - resolutionMs / 1000);
 }

@@ -13,7 +13,7 @@ import { requireTrustedPlace } from "./claim-socket.js";
  */
 export function requireInheritedListener(path: string, fd: number, mode: number): void {
   const bound = boundPath(fd);
-  if (bound !== null && !samePlace(bound, path))
+  if (bound !== null && !isSamePlace(bound, path))
     throw new InheritedSocketsError(
       `the socket that systemd hands over listens on ${bound}, and the configuration says ${path}: ListenStream= of the socket unit must be the same path`,
     );
@@ -24,7 +24,7 @@ export function requireInheritedListener(path: string, fd: number, mode: number)
     );
   if ((stats.mode & 0o777 & ~mode) !== 0)
     throw new InheritedSocketsError(
-      `${path} has the mode ${octal(stats.mode)}, which must be ${octal(mode)} or less: set SocketMode= of the socket unit (0660 is for limiter.socket_group_access)`,
+      `${path} has the mode ${octalText(stats.mode)}, which must be ${octalText(mode)} or less: set SocketMode= of the socket unit (0660 is for limiter.socket_group_access)`,
     );
   requireTrustedPlace(path);
 }
@@ -52,7 +52,7 @@ export function findBoundPath(table: string, inode: string): string | null {
 }
 
 /** /var/run is /run. */
-function samePlace(one: string, other: string): boolean {
+function isSamePlace(one: string, other: string): boolean {
   return one === other || realPlace(one) === realPlace(other);
 }
 
@@ -65,6 +65,6 @@ function realPlace(path: string): string {
   }
 }
 
-function octal(mode: number): string {
+function octalText(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }

@@ -40,15 +40,15 @@ export function placeProblem(
   const isTrusted = (owned: OwnedPath): boolean => owned.uid === uid || owned.uid === root;
   const isClosed = ({ mode }: OwnedPath): boolean => (mode & writableByOthers) === 0;
   if ((directory.mode & writableByAll) !== 0 && (directory.mode & sticky) === 0)
-    return `anyone may exchange the socket in ${directory.path} (mode ${octal(directory)}): use a directory of its own, or set the sticky bit`;
+    return `anyone may exchange the socket in ${directory.path} (mode ${octalText(directory)}): use a directory of its own, or set the sticky bit`;
   if (!isTrusted(directory) && !(isTrusted(parent) && isClosed(parent)))
-    return `${directory.path} belongs to another user (uid ${directory.uid}), who may have made it in ${parent.path} (mode ${octal(parent)})`;
+    return `${directory.path} belongs to another user (uid ${directory.uid}), who may have made it in ${parent.path} (mode ${octalText(parent)})`;
   if (socket === null || isTrusted(socket) || socket.uid === directory.uid || isClosed(directory))
     return null;
-  return `${socket.path} belongs to another user (uid ${socket.uid}), who may have made it in ${directory.path} (mode ${octal(directory)})`;
+  return `${socket.path} belongs to another user (uid ${socket.uid}), who may have made it in ${directory.path} (mode ${octalText(directory)})`;
 }
 
-function octal({ mode }: OwnedPath): string {
+function octalText({ mode }: OwnedPath): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 

@@ -120,7 +120,8 @@ class Conversation implements DaemonClient {
       this.daemonVersion = reply.daemonVersion;
       return;
     }
-    if (reply.kind !== "failed") throw this.#broken(`a hello was answered by ${reply.kind}`);
+    if (reply.kind !== "failed")
+      throw this.#brokenDaemonError(`a hello was answered by ${reply.kind}`);
     const { message } = reply.failure;
     throw new DaemonError(
       "refused",
@@ -146,9 +147,9 @@ class Conversation implements DaemonClient {
     });
     if (reply.kind === "answer") return { ok: true, body: reply.body };
     if (reply.kind === "failed" && reply.failure.code === "operation_unknown")
-      throw this.#older(`doesn't know ${op}`);
+      throw this.#olderDaemonError(`doesn't know ${op}`);
     if (reply.kind === "failed") return { ok: false, failure: reply.failure };
-    throw this.#broken(`${op} was answered by ${reply.kind}`);
+    throw this.#brokenDaemonError(`${op} was answered by ${reply.kind}`);
   }
 
   close(): void {
@@ -158,7 +159,7 @@ class Conversation implements DaemonClient {
   #connect(): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.#end(this.#silent("accept the connection")),
+        () => this.#end(this.#silentDaemonError("accept the connection")),
         this.#deadlineMs,
       );
       this.#waiting.set(0, { resolve: () => resolve(), reject });
@@ -178,7 +179,7 @@ class Conversation implements DaemonClient {
         },
         onBytes: (_peer, bytes) => {
           if (!this.#reader.feed(bytes, (frame) => this.#onFrame(frame)))
-            this.#end(this.#broken("its frames can't be read"));
+            this.#end(this.#brokenDaemonError("its frames can't be read"));
         },
         onClose: () =>
           this.#end(
@@ -200,7 +201,10 @@ class Conversation implements DaemonClient {
         return;
       }
       const id = ++this.#lastId;
-      const timer = setTimeout(() => this.#end(this.#silent("answer")), this.#deadlineMs);
+      const timer = setTimeout(
+        () => this.#end(this.#silentDaemonError("answer")),
+        this.#deadlineMs,
+      );
       this.#waiting.set(id, {
         resolve: (message) => {
           clearTimeout(timer);
@@ -218,7 +222,7 @@ class Conversation implements DaemonClient {
   #onFrame(frame: unknown): void {
     const message = parseFromDaemon(frame);
     if (message === null) {
-      this.#end(this.#broken("it sent a message that isn't in the protocol"));
+      this.#end(this.#brokenDaemonError("it sent a message that isn't in the protocol"));
       return;
     }
     // Events and settles are for proxies; an answer with an unknown id is dropped.
@@ -238,7 +242,7 @@ class Conversation implements DaemonClient {
     for (const waiting of this.#waiting.values()) waiting.reject(error);
   }
 
-  #older(problem: string): DaemonError {
+  #olderDaemonError(problem: string): DaemonError {
     return new DaemonError(
       "refused",
       `the daemon is older than this command line: it is sluice ${this.daemonVersion} and ${problem}; restart it with this release (${thisBuild})`,
@@ -253,14 +257,14 @@ class Conversation implements DaemonClient {
       : `it is sluice ${daemonVersion}, which may not know what was asked; `;
   }
 
-  #silent(doing: string): DaemonError {
+  #silentDaemonError(doing: string): DaemonError {
     return new DaemonError(
       "silent",
       `the daemon on ${this.socketPath} didn't ${doing} within ${this.#deadlineMs} ms: look at its log, or restart it`,
     );
   }
 
-  #broken(problem: string): DaemonError {
+  #brokenDaemonError(problem: string): DaemonError {
     return new DaemonError(
       "broken",
       `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${problem}`,

@@ -103,17 +103,17 @@ export const textCharsMax = 300;
 /** The body of `requests.report`. */
 export function parseRequestReport(body: unknown): Checked<TrafficReportBody> {
   const { requests, counts, tokens, cost, targets, own_us, agents } = isObject(body) ? body : {};
-  if (!isListOf(requests, detailsPerReport, isTimedRequest)) return wrong("requests");
-  if (!isCounts(counts, requestKinds.length)) return wrong("counts");
-  if (!isCount(tokens)) return wrong("tokens");
-  if (!isAmount(cost)) return wrong("cost");
-  if (!isListOf(targets, targetsPerReport + 1, isTargetReport)) return wrong("targets");
-  if (own_us !== undefined && !isSparse(own_us)) return wrong("own_us");
-  if (!isListOf(agents, agentsPerReport, isAgent)) return wrong("agents");
+  if (!isListOf(requests, detailsPerReport, isTimedRequest)) return wrongReport("requests");
+  if (!isCounts(counts, requestKinds.length)) return wrongReport("counts");
+  if (!isCount(tokens)) return wrongReport("tokens");
+  if (!isAmount(cost)) return wrongReport("cost");
+  if (!isListOf(targets, targetsPerReport + 1, isTargetReport)) return wrongReport("targets");
+  if (own_us !== undefined && !isSparse(own_us)) return wrongReport("own_us");
+  if (!isListOf(agents, agentsPerReport, isAgent)) return wrongReport("agents");
   return good({ requests, counts, tokens, cost, targets, own_us, agents });
 }
 
-function wrong(field: string): Checked<never> {
+function wrongReport(field: string): Checked<never> {
   return bad(`${field} of a report are not what a proxy sends`, field);
 }
 

@@ -164,7 +164,7 @@ export function createLedger(): Ledger {
           broken = new Error("these requests are JSON");
           throw broken;
         }
-        const received = { path, body: body.whole() };
+        const received = { path, body: body.wholeBody() };
         const reply = replyTo(received, prices[name]!, random);
         entries.push(reply);
         const call = { isAborted: false };

@@ -134,10 +134,10 @@ type DeniedJwt = Readonly<Record<string, unknown>>;
 
 const columns: readonly Column<DeniedJwt>[] = [
   { title: "CLAIM", align: "left", text: ({ jti }) => (typeof jti === "string" ? "jti" : "sub") },
-  { title: "VALUE", align: "left", text: ({ jti, sub }) => text(jti ?? sub, "-") },
-  { title: "ISSUER", align: "left", text: ({ issuer }) => text(issuer, "(any)") },
-  { title: "DENIED", align: "left", text: ({ denied_at: time }) => text(time, "-") },
-  { title: "UNTIL", align: "left", text: ({ expires_at: time }) => text(time, "forever") },
+  { title: "VALUE", align: "left", text: ({ jti, sub }) => cellText(jti ?? sub, "-") },
+  { title: "ISSUER", align: "left", text: ({ issuer }) => cellText(issuer, "(any)") },
+  { title: "DENIED", align: "left", text: ({ denied_at: time }) => cellText(time, "-") },
+  { title: "UNTIL", align: "left", text: ({ expires_at: time }) => cellText(time, "forever") },
 ];
 
 /** The table of `jwts list`; one sentence when there is nothing to show. */
@@ -145,6 +145,6 @@ function renderDeniedJwts(denied: readonly DeniedJwt[], view: TableView): string
   return denied.length === 0 ? "no JWT is denied" : renderTable(columns, denied, view);
 }
 
-function text(value: unknown, without: string): string {
+function cellText(value: unknown, without: string): string {
   return typeof value === "string" ? value : without;
 }

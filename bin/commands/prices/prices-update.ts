@@ -81,7 +81,8 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
       `${source} is of ${next.date}: the built-in list of ${shipped.file.date} is newer and stays in force`,
     );
   const difference = comparePriceFiles(current, next);
-  if (flags.force !== true && difference.doubts.length > 0) throw doubtful(source, difference);
+  if (flags.force !== true && difference.doubts.length > 0)
+    throw doubtfulFailure(source, difference);
   await replace(path, printPriceFile(next)).catch((error: unknown) => {
     throw updateFailure(`${path} can't be written: ${reasonOf(error)}; it is unchanged`);
   });
@@ -206,7 +207,7 @@ function ignoreAbsent(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT") throw error;
 }
 
-function doubtful(source: string, { doubts }: PriceFileDifference): CommandFailure {
+function doubtfulFailure(source: string, { doubts }: PriceFileDifference): CommandFailure {
   const more = doubts.length - problemsShown;
   return updateFailure(`${source} is likely wrong, and nothing was changed; --force accepts it`, [
     ...doubts.slice(0, problemsShown),

@@ -98,7 +98,7 @@ async function repriceAll(
     total.kept += page.kept;
     priceList = page.price_list;
     for (const ofModel of page.models)
-      models.set(ofModel.model, added(models.get(ofModel.model), ofModel));
+      models.set(ofModel.model, sumOfRepriced(models.get(ofModel.model), ofModel));
     progress?.show(page.progress, `${formatCount(total.differing)} differences`);
     if (page.next === null) break;
     after = page.next;
@@ -107,7 +107,7 @@ async function repriceAll(
   return { ...total, price_list: priceList, models: [...models.values()].sort(byDifference) };
 }
 
-function added(sum: RepricedModel | undefined, model: RepricedModel): RepricedModel {
+function sumOfRepriced(sum: RepricedModel | undefined, model: RepricedModel): RepricedModel {
   if (sum === undefined) return model;
   return {
     model: model.model,

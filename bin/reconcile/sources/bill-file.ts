@@ -46,15 +46,15 @@ function daysNote(lines: readonly Line[], isOfBigQuery: boolean): string {
   const days = lines.map(({ where, fields }) =>
     dayIn(fieldOf(fields, field), `${field}, ${where}`),
   );
-  const [first, last] = [days.reduce(smaller), days.reduce(larger)];
+  const [first, last] = [days.reduce(smallerText), days.reduce(largerText)];
   return `the bill has lines of ${first} to ${last}; give --from and --to, or check --project`;
 }
 
-function smaller(a: string, b: string): string {
+function smallerText(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-function larger(a: string, b: string): string {
+function largerText(a: string, b: string): string {
   return a > b ? a : b;
 }
 

@@ -67,7 +67,7 @@ export function workerMetrics({
     const room = { bytes: answersBytesMax };
     const reported = await Promise.all(
       [...labelsOf([ownPlace, ...otherPlaces])].map(async ([place, label]) =>
-        labelled(await (place === ownPlace ? read?.() : metricsOf(place, room)), label),
+        withWorkerLabel(await (place === ownPlace ? read?.() : metricsOf(place, room)), label),
       ),
     );
     return {
@@ -111,7 +111,10 @@ function filesIn(directory: string): readonly string[] {
   }
 }
 
-function labelled(reported: ReportedMetrics | null | undefined, label: string): ReportedMetrics {
+function withWorkerLabel(
+  reported: ReportedMetrics | null | undefined,
+  label: string,
+): ReportedMetrics {
   const all = (series: ReportedMetrics["read"]): ReportedMetrics["read"] =>
     series.map(([name, labels, values]) => [name, [...labels, label], values] as const);
   return isAbsent(reported)

@@ -20,8 +20,9 @@ export class Reloads {
 
   /** Reloads, and resolves with the outcome. During another reload it resolves with a refusal. */
   async request(): Promise<ReloadOutcome> {
-    if (this.#isStopping) return busy("error: Sluice is stopping: nothing was reloaded");
-    if (this.#isRunning) return busy("error: a reload is in progress: try again when it is done");
+    if (this.#isStopping) return busyOutcome("error: Sluice is stopping: nothing was reloaded");
+    if (this.#isRunning)
+      return busyOutcome("error: a reload is in progress: try again when it is done");
     this.#isRunning = true;
     const outcome = await this.#reload();
     this.#report(outcome);
@@ -43,6 +44,6 @@ export class Reloads {
   }
 }
 
-function busy(line: string): ReloadOutcome {
+function busyOutcome(line: string): ReloadOutcome {
   return { ok: false, exitCode: exitCodes.taken, lines: [line] };
 }

@@ -30,26 +30,29 @@ const loopback = /^(?:localhost|127\.[\d.]+|\[?::1\]?|)$/;
 export function parseDestination(to: string, output: string | null): ParsedDestination {
   const text = to.trim();
   if (text === "ndjson") return { ok: true, value: { kind: "ndjson", file: output } };
-  if (output !== null) return wrong("--output is for --to ndjson");
+  if (output !== null) return wrongDestination("--output is for --to ndjson");
   const url = URL.canParse(text) ? new URL(text) : null;
   switch (url?.protocol) {
     case "postgres:":
     case "postgresql:":
-      return postgres(url);
+      return postgresDestination(url);
     case "https:":
     case "http:":
-      return web(url);
+      return webDestination(url);
     default:
-      if (text === "") return wrong("--to is required: postgres://…, https://… or ndjson");
-      return wrong(`${expected}, not ${show(text.replace(/^.*@/s, "…@"))}`);
+      if (text === "")
+        return wrongDestination("--to is required: postgres://…, https://… or ndjson");
+      return wrongDestination(`${expected}, not ${show(text.replace(/^.*@/s, "…@"))}`);
   }
 }
 
-function web(url: URL): ParsedDestination {
+function webDestination(url: URL): ParsedDestination {
   if (url.protocol === "http:" && !loopback.test(url.hostname))
-    return wrong("--to must be an https:// address: records and the token would pass in the clear");
+    return wrongDestination(
+      "--to must be an https:// address: records and the token would pass in the clear",
+    );
   if (url.username !== "" || url.password !== "")
-    return wrong("--to must be without a password: give the token with --secret-file");
+    return wrongDestination("--to must be without a password: give the token with --secret-file");
   return {
     ok: true,
     value: { kind: "https", url: url.href, displayUrl: `${url.origin}${url.pathname}` },
@@ -64,7 +67,7 @@ const tlsOfMode: Readonly<Record<string, Tls>> = {
 };
 
 /** A server on another host is reached by TLS, unless `sslmode` says otherwise. */
-function postgres(address: URL): ParsedDestination {
+function postgresDestination(address: URL): ParsedDestination {
   const url = new URL(address);
   const mode = url.searchParams.get("sslmode");
   const caFile = url.searchParams.get("sslrootcert");
@@ -72,11 +75,11 @@ function postgres(address: URL): ParsedDestination {
   url.searchParams.delete("sslrootcert");
   const tls = mode === null ? null : (tlsOfMode[mode] ?? undefined);
   if (tls === undefined)
-    return wrong(
+    return wrongDestination(
       `sslmode of --to must be one of ${Object.keys(tlsOfMode).join(", ")}, not ${show(mode)}`,
     );
   if (url.pathname.length < 2)
-    return wrong("--to must name a database, such as postgres://host/usage");
+    return wrongDestination("--to must name a database, such as postgres://host/usage");
   // The host may also be the directory of a Unix socket.
   const host = url.searchParams.get("host") ?? url.hostname;
   const isHere = loopback.test(host) || host.startsWith("/");
@@ -93,6 +96,6 @@ function postgres(address: URL): ParsedDestination {
   };
 }
 
-function wrong(message: string): ParsedDestination {
+function wrongDestination(message: string): ParsedDestination {
   return { ok: false, message };
 }

@@ -77,9 +77,9 @@ export class PeekedBody {
   async model({ contentType, contentEncoding, requiredWithin }: BodyHead): Promise<PeekedModel> {
     const isPlain = /^(?:identity)?$/i.test(contentEncoding.trim());
     if (!isPlain && requiredWithin !== null)
-      return wrong("the body must not be compressed: its model can't be read");
+      return wrongModel("the body must not be compressed: its model can't be read");
     if (requiredWithin !== null && isUnreadableForm(contentType))
-      return wrong("content-type must name one boundary: the form can't be read");
+      return wrongModel("content-type must name one boundary: the form can't be read");
     const finder = isPlain ? finderFor(contentType, requiredWithin !== null) : null;
     if (finder === null) return { ok: true, model: "" };
     this.#finder = finder;
@@ -96,10 +96,10 @@ export class PeekedBody {
     if (this.bytes === this.#reading.bytesAnnounced) await this.#next();
     if (finder.model !== "" || finder.isRepeated || requiredWithin !== null) {
       const problem = problemOf(finder);
-      if (problem !== null) return wrong(problem);
+      if (problem !== null) return wrongModel(problem);
     }
     if (finder.model === "" && requiredWithin !== null)
-      return wrong(
+      return wrongModel(
         this.bytes < bytesMax
           ? "model is required"
           : `model is required within the first ${bytesMax} bytes of the body`,
@@ -167,7 +167,7 @@ function isUnreadableForm(contentType: string): boolean {
   return /^\s*multipart\//i.test(contentType) && boundaryOf(contentType) === null;
 }
 
-function wrong(problem: string): PeekedModel {
+function wrongModel(problem: string): PeekedModel {
   return { ok: false, problem };
 }
 

@@ -214,9 +214,9 @@ type Members = readonly JsonMember[];
 function addGooglePrompt(body: string, texts: PromptText[], instructions: Instruction[]): void {
   const outer = scanObject(body);
   // A request to count tokens may hold the prompt within this field.
-  const nested = either(outer, "generateContentRequest", "generate_content_request");
+  const nested = soleMember(outer, "generateContentRequest", "generate_content_request");
   const top = nested === null ? outer : membersOf(body, nested);
-  const system = either(top, "systemInstruction", "system_instruction");
+  const system = soleMember(top, "systemInstruction", "system_instruction");
   for (const { item, previousEnd } of partsOf(body, system)) {
     const members = membersOf(body, item);
     addString(body, onlyMember(members, "text"), "system", texts);
@@ -233,7 +233,7 @@ function addGooglePrompt(body: string, texts: PromptText[], instructions: Instru
 function addPart(body: string, part: JsonItem, texts: PromptText[]): void {
   const members = membersOf(body, part);
   addString(body, onlyMember(members, "text"), "user", texts);
-  const result = either(members, "functionResponse", "function_response");
+  const result = soleMember(members, "functionResponse", "function_response");
   if (result === null) return;
   const response = onlyMember(membersOf(body, result), "response");
   if (response === null) return;
@@ -246,7 +246,7 @@ function partsOf(body: string, content: JsonItem | null): ReturnType<typeof item
 }
 
 /** Null if both are present: which one Google reads isn't known. */
-function either(members: Members, name: string, alternative: string): JsonMember | null {
+function soleMember(members: Members, name: string, alternative: string): JsonMember | null {
   const candidates = members.filter(({ key }) => key === name || key === alternative);
   return candidates.length === 1 ? candidates[0]! : null;
 }

@@ -11,7 +11,7 @@ type Messages = readonly JsonObject[];
 export function orderMessages(messages: Messages, order: ChatTraits["messageOrder"]): Messages {
   if (order === "any") return messages;
   const ordered = systemFirst(messages);
-  return order === "alternating" ? alternating(ordered) : ordered;
+  return order === "alternating" ? alternatingTurns(ordered) : ordered;
 }
 
 /** Later system messages keep their positions and get the role of the user. */
@@ -45,7 +45,7 @@ function contentText(content: unknown, between: string): string {
  * A user's text after a tool's result joins the result, since no user message may follow it.
  * Consecutive messages of one role become one.
  */
-function alternating(messages: Messages): Messages {
+function alternatingTurns(messages: Messages): Messages {
   const out: JsonObject[] = [];
   /** The content of the last message if other messages have joined it; the list grows with each. */
   let joinedParts: JsonObject[] = [];

@@ -64,7 +64,7 @@ function dropped(why: string): FieldRule {
 /**
  * Accepts a value that has no effect. Any other value requests a feature that the provider lacks.
  */
-function only(value: unknown, why: string, otherwise: "refuse" | "drop"): FieldRule {
+function mustBe(value: unknown, why: string, otherwise: "refuse" | "drop"): FieldRule {
   return (fieldValue, _chat, check, field) => {
     if (fieldValue !== value)
       check[otherwise](field, `must be ${JSON.stringify(value)}, not ${quote(fieldValue)}: ${why}`);
@@ -103,11 +103,11 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
   [
     "store",
-    only(false, "this provider only has chat completions, which don't store responses", "drop"),
+    mustBe(false, "this provider only has chat completions, which don't store responses", "drop"),
   ],
   [
     "background",
-    only(
+    mustBe(
       false,
       "this provider only has chat completions, which can't run in the background",
       "refuse",
@@ -115,7 +115,7 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ],
   [
     "truncation",
-    only(
+    mustBe(
       "disabled",
       "this provider only has chat completions, which never truncate the input",
       "drop",

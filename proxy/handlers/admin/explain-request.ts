@@ -96,30 +96,33 @@ function readQuestion(body: unknown, ownPath: string): ParsedQuestion {
   const { request_id: requestId } = fields.value;
   if (requestId !== undefined) {
     if (typeof requestId !== "string" || requestId === "")
-      return wrong(
+      return wrongQuestion(
         `request_id must be the X-Request-ID of a refused request, not ${show(requestId)}`,
         "request_id",
       );
     if (model !== undefined || key !== null || userPath !== undefined || session !== null)
-      return wrong(
+      return wrongQuestion(
         "request_id can't be combined with user_path, key, model and session: it names them",
         "request_id",
       );
     return { ok: true, question: { kind: "past", requestId } };
   }
   if (typeof model !== "string" || model === "")
-    return wrong(
+    return wrongQuestion(
       model === undefined
         ? "model or request_id is required"
         : `model must be a model's name, not ${show(model)}`,
       "model",
     );
   const nameProblem = modelNameProblem(model);
-  if (nameProblem !== null) return wrong(nameProblem, "model");
+  if (nameProblem !== null) return wrongQuestion(nameProblem, "model");
   if (key !== null && (typeof key !== "string" || key === ""))
-    return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
+    return wrongQuestion(
+      `key must be a managed key or its id, such as key_7, not ${show(key)}`,
+      "key",
+    );
   if (session !== null && !isSession(session))
-    return wrong(
+    return wrongQuestion(
       `session must be the name of a session, up to ${sessionCharsMax} characters, not ${show(session)}`,
       "session",
     );
@@ -129,7 +132,7 @@ function readQuestion(body: unknown, ownPath: string): ParsedQuestion {
     : path;
 }
 
-function wrong(message: string, param: string): ParsedQuestion {
+function wrongQuestion(message: string, param: string): ParsedQuestion {
   return { ok: false, failure: invalid(message, param) };
 }
 

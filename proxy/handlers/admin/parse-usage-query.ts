@@ -33,7 +33,7 @@ export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
         ? Math.min(Number(rawDays), usageDaysMax)
         : 0;
   if (days === 0)
-    return wrong(`days must be an integer greater than 0, not ${show(rawDays)}`, "days");
+    return wrongQuery(`days must be an integer greater than 0, not ${show(rawDays)}`, "days");
   const start = dateOf("start_date", parameters);
   if (start !== null && typeof start !== "number") return start;
   const end = dateOf("end_date", parameters);
@@ -43,13 +43,13 @@ export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
   const startMs = start ?? endMs - ((end === null ? days : daysDefault) - 1) * dayMs;
   const [startDate, endDate] = [dayOf(startMs), dayOf(endMs)];
   if (startMs > endMs)
-    return wrong(
+    return wrongQuery(
       `start_date must not be after end_date: ${startDate} is after ${endDate}`,
       "start_date",
     );
   const span = (endMs - startMs) / dayMs + 1;
   if (span > usageDaysMax)
-    return wrong(
+    return wrongQuery(
       `start_date and end_date must span at most ${usageDaysMax} days, not ${span}`,
       "start_date",
     );
@@ -87,7 +87,7 @@ function dateOf(name: string, parameters: URLSearchParams): number | null | Usag
   // There is no year 0, and earlier days can't be written in this form.
   return (
     (raw.startsWith("0000") ? null : parseDay(raw)) ??
-    wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
+    wrongQuery(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
   );
 }
 
@@ -96,9 +96,9 @@ function isRepeated(parameters: URLSearchParams, name: string): boolean {
 }
 
 function repeatedParameter(name: string): UsageQuery {
-  return wrong(`${name} is given more than once`, name);
+  return wrongQuery(`${name} is given more than once`, name);
 }
 
-function wrong(message: string, param: string): UsageQuery {
+function wrongQuery(message: string, param: string): UsageQuery {
   return { ok: false, failure: invalid(message, param) };
 }

@@ -120,7 +120,7 @@ async function signIn(context: SessionContext): Promise<void> {
   }
   if (!opened.ok) return refuseCaller({ exchange, record }, "dashboard", opened, headersOfAll);
   await endFormer(context);
-  record.note = `signed in: ${whose(opened.session)}`;
+  record.note = `signed in: ${ownerText(opened.session)}`;
   record.end(204, "answered");
   // The Origin shows TLS, also behind an untrusted proxy.
   const isSecure =
@@ -212,7 +212,7 @@ function nameOf(session: OpenSession): string | null {
   return session.kind === "key" ? (session.keyName ?? session.keyId) : null;
 }
 
-function whose(session: OpenSession): string {
+function ownerText(session: OpenSession): string {
   if (session.kind === "admin") return "the master key";
   if (session.kind === "granted") return session.who;
   return session.kind === "key" ? session.keyId : `a JWT of ${session.userPath}`;

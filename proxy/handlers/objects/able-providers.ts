@@ -21,22 +21,24 @@ export function providersFor(
   if (providerName !== undefined) {
     const provider = gateway.providers.get(providerName.trim().toLowerCase());
     if (provider === undefined)
-      return wrong(
+      return wrongChoice(
         `X-Sluice-Provider: no provider ${JSON.stringify(providerName.slice(0, 64))} is configured`,
       );
     return provider.config.operations.has(operation)
       ? { ok: true, providers: [provider] }
-      : wrong(`X-Sluice-Provider: provider ${provider.config.name} does not offer ${operation}`);
+      : wrongChoice(
+          `X-Sluice-Provider: provider ${provider.config.name} does not offer ${operation}`,
+        );
   }
   const capable = [...gateway.providers.values()].filter(({ config }) =>
     config.operations.has(operation),
   );
   return capable.length === 0
-    ? wrong(`no configured provider offers ${operation}`)
+    ? wrongChoice(`no configured provider offers ${operation}`)
     : { ok: true, providers: capable };
 }
 
-function wrong(message: string): { readonly ok: false; readonly failure: Failure } {
+function wrongChoice(message: string): { readonly ok: false; readonly failure: Failure } {
   return { ok: false, failure: invalid(message) };
 }
 

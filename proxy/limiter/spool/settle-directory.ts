@@ -117,7 +117,7 @@ export class SettleDirectory {
   async write(head: SettleFileHead, settles: Iterable<Settle>): Promise<number> {
     const path = join(this.path, fileName({ proxyId: head.proxyId, takenBy: null }));
     const part = path.replace(/\.settles$/, unfinished);
-    let bytesLeft = spoolBytesMax - (await this.#bytes());
+    let bytesLeft = spoolBytesMax - (await this.#totalBytes());
     let writtenCount = 0;
     const file = await open(part, "wx", 0o600);
     try {
@@ -145,7 +145,7 @@ export class SettleDirectory {
   }
 
   /** The size of all files in the directory. */
-  async #bytes(): Promise<number> {
+  async #totalBytes(): Promise<number> {
     let bytes = 0;
     for (const name of await readdir(this.path)) {
       const status = await lstat(join(this.path, name)).catch(() => null);
@@ -172,7 +172,7 @@ export class ClaimedFile {
     this.#releasedPath = releasedPath;
   }
 
-  async *pieces(): AsyncGenerator<Buffer> {
+  async *readPieces(): AsyncGenerator<Buffer> {
     const file = await open(this.path, "r");
     try {
       for (;;) {

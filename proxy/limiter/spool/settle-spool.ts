@@ -158,14 +158,14 @@ export class SettleSpool {
 /** Reads all of a file before any of it is sent: a damaged file isn't delivered in part. */
 async function readToEnd(file: ClaimedFile): Promise<SettleFileReader> {
   const reader = new SettleFileReader();
-  for await (const piece of file.pieces()) if (!reader.feed(piece, () => {})) break;
+  for await (const piece of file.readPieces()) if (!reader.feed(piece, () => {})) break;
   return reader;
 }
 
 async function* settlesOf(file: ClaimedFile): AsyncGenerator<Settle> {
   const reader = new SettleFileReader();
   const ready: Settle[] = [];
-  for await (const piece of file.pieces()) {
+  for await (const piece of file.readPieces()) {
     reader.feed(piece, (settle) => ready.push(settle));
     yield* ready.splice(0);
   }

@@ -151,7 +151,8 @@ export class AnswerParser {
       if ((end === -1 ? bytes.length : end) - position > answerHeadBytesMax)
         throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
       if (end === -1) {
-        if (!mayBecomeHead(bytes, position)) throw malformed(bytes.toString("latin1", position));
+        if (!mayBecomeHead(bytes, position))
+          throw malformedAnswer(bytes.toString("latin1", position));
         this.#unparsed = Buffer.from(bytes.subarray(position));
         return -1;
       }
@@ -163,7 +164,7 @@ export class AnswerParser {
   }
 
   #readHead(head: string): void {
-    if (!headForm.test(head)) throw malformed(head);
+    if (!headForm.test(head)) throw malformedAnswer(head);
     const status = Number(head.slice(9, 12));
     const rawHeaders: string[] = [];
     let connection = "";
@@ -391,7 +392,7 @@ function mayBecomeHead(bytes: Buffer, position: number): boolean {
 
 const firstOfHead = "HTTP/1.";
 
-function malformed(head: string): BrokenAnswer {
+function malformedAnswer(head: string): BrokenAnswer {
   if (head.startsWith(firstOfHead)) return new BrokenAnswer("its answer has a malformed head");
   const first = JSON.stringify(head.slice(0, quotedCharsMax));
   return new BrokenAnswer(`its answer isn't HTTP: it begins with ${first}`);

@@ -89,7 +89,7 @@ export function createHttpUpstream(
 /** A body in the form that a connection writes. */
 export function contentOf(body: RequestBody): CallBody {
   if (body === null || Buffer.isBuffer(body)) return body;
-  return body instanceof SentBody && !body.isLarge ? body.whole() : body.pieces;
+  return body instanceof SentBody && !body.isLarge ? body.wholeBody() : body.pieces;
 }
 
 /** The length of a body in pieces; null if it isn't known, and for one that is written whole. */

@@ -76,7 +76,7 @@ export class ProviderKeys {
       providerKey.current += providerKey.weight;
       if (best === null || providerKey.current > best.current) best = providerKey;
     }
-    if (best === null) return this.#soonest().key;
+    if (best === null) return this.#firstReadyKey().key;
     best.current -= weightSum;
     return best.key;
   }
@@ -87,7 +87,7 @@ export class ProviderKeys {
   }
 
   /** The key that can be used first, for when all keys rest. */
-  #soonest(): RestingKey {
+  #firstReadyKey(): RestingKey {
     return this.#keys.reduce((first, providerKey) =>
       providerKey.untilMs < first.untilMs ? providerKey : first,
     );

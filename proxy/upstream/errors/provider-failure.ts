@@ -57,7 +57,11 @@ export function noAnswer(provider: string, description: string): Failure {
  * An answer that the client's dialect can't express, or that can't be read at all. `operation`: the
  * operation that the client called.
  */
-export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
+export function untranslatableFailure(
+  provider: string,
+  operation: Operation,
+  reason: string,
+): Failure {
   const dialect = dialects[operation];
   const action = dialect === undefined ? "passed on" : `translated into ${dialect}`;
   return {

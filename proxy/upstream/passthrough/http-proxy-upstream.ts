@@ -120,7 +120,7 @@ export function createHttpProxyUpstream(
         return call;
       }
       const pieces = body as BodyPieces;
-      const headers = headersOf(key, path, [...clientHeaders, ...framing(pieces)]);
+      const headers = headersOf(key, path, [...clientHeaders, ...framingHeaders(pieces)]);
       // The substitute has no method: for a DELETE of unknown length http-proxy sets the length to
       // 0, and would send the body as another request.
       const substitute = call.substitute(path, pieces, headers);
@@ -217,6 +217,6 @@ function headerObject(flat: readonly string[]): Record<string, string> {
  * The headers that frame the body, from the values that Node's parser has read, never as the client
  * wrote them.
  */
-function framing({ bytes }: BodyPieces): readonly string[] {
+function framingHeaders({ bytes }: BodyPieces): readonly string[] {
   return bytes === null ? ["transfer-encoding", "chunked"] : ["content-length", String(bytes)];
 }

@@ -118,7 +118,7 @@ class Composer {
       case EVENT_ID.SEQUENCE: {
         this.#refuseTag(event.tagStart);
         const list: unknown[] = [];
-        return this.#anchored(event, list, () => {
+        return this.#withAnchor(event, list, () => {
           const places = new Map<number, Place>();
           while (!this.#isEnd())
             list.push(this.#placed(this.#events[this.#next]!, list.length, places));
@@ -128,7 +128,7 @@ class Composer {
       case EVENT_ID.MAPPING: {
         this.#refuseTag(event.tagStart);
         const mapping: Record<string, unknown> = {};
-        return this.#anchored(event, mapping, () => this.#readPairs(mapping));
+        return this.#withAnchor(event, mapping, () => this.#readPairs(mapping));
       }
       case EVENT_ID.ALIAS:
         return this.#alias(event.anchorStart - 1, this.#nameAt(event));
@@ -180,7 +180,7 @@ class Composer {
   }
 
   /** Reads a value that may have an anchor, up to its last event. */
-  #anchored<T>(event: AnchoredEvent, value: T, fill: () => void): T {
+  #withAnchor<T>(event: AnchoredEvent, value: T, fill: () => void): T {
     const name = event.anchorStart === -1 ? null : this.#nameAt(event);
     const before = this.#values + this.#aliased;
     if (name !== null) this.#anchors.set(name, { value, values: null });

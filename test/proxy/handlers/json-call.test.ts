@@ -53,7 +53,7 @@ async function callOf(operation: JsonOperation, body: string): Promise<ModelCall
 
 function bytesIn(body: RequestBody): Buffer {
   if (!(body instanceof SentBody)) throw new Error("the body isn't one that is released");
-  return body.whole();
+  return body.wholeBody();
 }
 
 /** What goes to a provider, its body as text. */
@@ -403,7 +403,7 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     t.ok(body instanceof SentBody && again instanceof SentBody);
     t.ok((await bytesOf(again!)).includes(prompt));
     call.releaseAttempts();
-    t.throws(() => (again as SentBody).whole(), operation);
+    t.throws(() => (again as SentBody).wholeBody(), operation);
     t.equal(call.promptBytes, promptBytes);
     t.equal(exchange.ledger.held, left.length, `${operation} to ${provider.name}`);
   }

@@ -21,7 +21,7 @@ t.test("in each piece one event ends, however the stream arrives", async (t) => 
           found.add(out.length);
         }
       const later = new EventPieces();
-      let at = later.whole(Buffer.from(stream.slice(0, cut))).length;
+      let at = later.asOnePiece(Buffer.from(stream.slice(0, cut))).length;
       const foundLater = new Set([at]);
       for (const { length } of later.split(Buffer.from(stream.slice(cut)))) {
         at += length;

@@ -66,7 +66,7 @@ t.test("each settle comes back as it was, wherever it waits", async (t) => {
   const wrong = [...backlog].filter((found, i) => !isDeepStrictEqual(found, settle(i + 1)));
   t.same(wrong, []);
   for (const seq of [1, 128, 129, settlesKeptAsTheyAre + 200, last - 500, last, 5, last])
-    t.same(backlog.at(seq), settle(seq));
+    t.same(backlog.settleAt(seq), settle(seq));
 });
 
 t.test(
@@ -92,14 +92,14 @@ t.test(
       t.equal(backlog.size, added - removed);
       t.equal(backlog.firstSeq, removed + 1);
       if (backlog.size === 0) continue;
-      t.same(backlog.at(removed + 1), settle(removed + 1));
-      t.same(backlog.at(added), settle(added));
+      t.same(backlog.settleAt(removed + 1), settle(removed + 1));
+      t.same(backlog.settleAt(added), settle(added));
     }
     backlog.removeUntil(1);
     t.equal(backlog.firstSeq, removed + 1, "an older acknowledgement brings nothing back");
     backlog.removeUntil(added + 1000);
     t.same([backlog.size, backlog.firstSeq], [0, added + 1], "nor does one of what was never sent");
-    t.throws(() => backlog.at(added), /only a settle that waits is read/);
+    t.throws(() => backlog.settleAt(added), /only a settle that waits is read/);
     t.throws(() => backlog.add(settle(added)), /numbered in their order/);
   },
 );
@@ -124,7 +124,7 @@ t.test("the last one that waits is kept until it is removed itself", async (t) =
   const backlog = new SettleBacklog();
   for (let seq = 1; seq <= 3; seq++) backlog.add(settle(seq));
   backlog.removeUntil(2);
-  t.same([backlog.size, backlog.firstSeq, backlog.at(3)], [1, 3, settle(3)]);
+  t.same([backlog.size, backlog.firstSeq, backlog.settleAt(3)], [1, 3, settle(3)]);
   backlog.removeUntil(3);
   t.same([backlog.size, backlog.firstSeq, [...backlog]], [0, 4, []]);
   backlog.add(settle(4));

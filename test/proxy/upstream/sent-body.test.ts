@@ -11,7 +11,7 @@ t.test("all of it comes in pieces, as often as it is sent", async (t) => {
     const body = new SentBody(held);
     t.equal(body.bytes, length);
     for (let sent = 0; sent < 2; sent++) t.ok((await bytesOf(body)).equals(held), `${length}`);
-    t.equal(body.whole(), held);
+    t.equal(body.wholeBody(), held);
   }
 });
 

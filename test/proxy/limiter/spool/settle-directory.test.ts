@@ -63,7 +63,7 @@ t.test("a file is there completely, for its user alone, and is taken by one prox
   const [taken] = both.filter((file) => file !== null);
   t.equal(both.filter((file) => file === null).length, 1);
   const reader = new SettleFileReader();
-  for await (const piece of taken!.pieces()) reader.feed(piece, () => {});
+  for await (const piece of taken!.readPieces()) reader.feed(piece, () => {});
   t.same([reader.complete, reader.count, reader.head], [true, 1200, head]);
   t.same(await other.find(Date.now()), [], "it isn't free");
   await taken!.remove();
@@ -165,7 +165,7 @@ t.test(
     t.ok(kept > 2 && kept < 20, `${kept} of 100`);
     const [found] = await directory.find(Date.now());
     const reader = new SettleFileReader();
-    for await (const piece of (await directory.take(found!))!.pieces())
+    for await (const piece of (await directory.take(found!))!.readPieces())
       reader.feed(piece, () => {});
     t.same([reader.complete, reader.count], [true, kept]);
     rmSync(join(path, "much"));
@@ -198,8 +198,8 @@ t.test("no file stays open", async (t) => {
   await directory.write(head, [someSettle(1)]);
   const [found] = await directory.find(Date.now());
   const taken = (await directory.take(found!))!;
-  for await (const piece of taken.pieces()) t.ok(piece.length > 0);
-  for await (const _ of taken.pieces()) break;
+  for await (const piece of taken.readPieces()) t.ok(piece.length > 0);
+  for await (const _ of taken.readPieces()) break;
   const failing = (function* () {
     yield someSettle(1);
     throw new Error("no space left on device");

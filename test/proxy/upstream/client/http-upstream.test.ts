@@ -124,7 +124,7 @@ t.test("while an answer streams, nothing keeps a large body that was let go", as
   t.teardown(() => upstream.close());
   const begin = async (): Promise<WeakRef<object>> => {
     const body = new SentBody(Buffer.alloc(8 * largeBodyBytes));
-    const ref = new WeakRef(body.whole());
+    const ref = new WeakRef(body.wholeBody());
     await new Promise<void>((resolve, reject) => {
       upstream.send(
         { method: "POST", path: "/x", headers: [], body, isRepeatable: true },
