@@ -57,6 +57,15 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
   };
 }
 
+/** What identifies an account to those that wait for it. */
+export type AwaitedAccount = Pick<BudgetBreach, "scope" | "subject" | "periodSeconds" | "models">;
+
+/** Requests that wait for a budget. */
+export interface BudgetWaiters {
+  /** Whether some must be admitted before the one that is judged. */
+  isBehindAt(account: AwaitedAccount): boolean;
+}
+
 interface CallerQuestion extends BudgetCaller {
   readonly labels: readonly string[];
   /** See `isLenient`. */
@@ -67,6 +76,8 @@ interface CallerQuestion extends BudgetCaller {
    * Whether only hard caps are judged, because the other budgets have already admitted the request.
    */
   readonly isHardOnly?: boolean;
+  /** Null or absent: none wait, or the request needn't wait behind them. */
+  readonly waiters?: BudgetWaiters | null | undefined;
 }
 
 interface TargetQuestion extends Omit<CallerQuestion, "labels"> {
@@ -105,12 +116,12 @@ export function judgeBudgets(
   caller: CallerQuestion,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  const { labels, uses, demand, isHardOnly = false } = caller;
+  const { labels, uses, demand, waiters, isHardOnly = false } = caller;
   const accounts = book.match(caller, labels, nowMs);
   const judgedAccounts = isHardOnly
     ? accounts.filter(({ budget }) => budget.definition.hold !== undefined)
     : accounts;
-  return judgeAccounts(book, judgedAccounts, nowMs, { uses, demand });
+  return judgeAccounts(book, judgedAccounts, nowMs, { uses, demand, waiters });
 }
 
 /** As `judgeBudgets`, of the budgets for some models that cover a target. */
@@ -119,9 +130,9 @@ export function judgeTargetBudgets(
   caller: TargetQuestion,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  const { target, uses, demand } = caller;
+  const { target, uses, demand, waiters } = caller;
   const accounts = book.matchTarget(target, caller, nowMs);
-  return judgeAccounts(book, accounts, nowMs, { uses, demand });
+  return judgeAccounts(book, accounts, nowMs, { uses, demand, waiters });
 }
 
 /**
@@ -132,7 +143,7 @@ function judgeAccounts(
   book: BudgetMatching,
   accounts: readonly Account[],
   nowMs: number,
-  { uses, demand }: Pick<CallerQuestion, "uses" | "demand">,
+  { uses, demand, waiters = null }: Pick<CallerQuestion, "uses" | "demand" | "waiters">,
 ): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
@@ -143,7 +154,9 @@ function judgeAccounts(
       continue;
     }
     if (isLenient(account.budget.definition, uses)) continue;
-    const endMs = refusesUntil(book, account, nowMs, demand);
+    const isBehind = waiters?.isBehindAt(awaited(account)) === true;
+    const endMs =
+      refusesUntil(book, account, nowMs, demand) ?? (isBehind ? nowMs + reservedMs : null);
     if (endMs === null) continue;
     if (
       worst !== null &&
@@ -158,6 +171,14 @@ function judgeAccounts(
   const breach = worst === null ? null : breachUntil(book, worst, nowMs, worstEndMs);
   if (full === null || (breach !== null && breach.waitSeconds >= accountWaitSeconds)) return breach;
   return breachOfChildren(full);
+}
+
+/** The wait for what running requests hold, in ms. */
+const reservedMs = 1000;
+
+function awaited({ budget, subject }: Account): AwaitedAccount {
+  const { scope, periodSeconds, models } = budget.definition;
+  return { scope, subject, periodSeconds, ...(models === undefined ? {} : { models }) };
 }
 
 /** Until when an account refuses a request; null if it admits the request. */
@@ -177,8 +198,10 @@ function refusesUntil(
   const left = leftOf(book, account, nowMs);
   const hard = hardAccount(book, account, nowMs);
   if (left - claimedByOthers(hard) - held >= need)
-    return demand !== undefined && awaitsClaim(book, hard, demand, nowMs) ? nowMs + 1000 : null;
-  return left >= need ? nowMs + 1000 : roomAt(book, account, nowMs);
+    return demand !== undefined && awaitsClaim(book, hard, demand, nowMs)
+      ? nowMs + reservedMs
+      : null;
+  return left >= need ? nowMs + reservedMs : roomAt(book, account, nowMs);
 }
 
 /** An account of a hard budget, and the claims of hosts to the part of it that counts now. */
@@ -478,16 +501,13 @@ function breachUntil(
   nowMs: number,
   untilMs: number,
 ): BudgetBreach {
-  const { scope, periodSeconds, models, rolling } = account.budget.definition;
+  const { rolling } = account.budget.definition;
   return {
     dimension: "budget",
-    scope,
-    subject: account.subject,
-    periodSeconds,
+    ...awaited(account),
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
     amountUsd: amountUsdOf(book, account, nowMs),
     waitSeconds: Math.max(1, Math.ceil((untilMs - nowMs) / 1000)),
-    ...(models === undefined ? {} : { models }),
     ...(rolling === undefined ? {} : { rolling }),
     ...useField(account.budget.definition),
   };

@@ -63,7 +63,7 @@ export function waitForRoom(
   if (admission.waiter != null) {
     admission.waiter.breach = verdict.breach;
     const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
-    return isBehind ? { kind: "behind", key: place.key } : { kind: "refused", place };
+    return isBehind ? { kind: "behind", place } : { kind: "refused", place };
   }
   const waiter: Waiter = {
     peer,

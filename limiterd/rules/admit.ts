@@ -20,6 +20,7 @@ import {
   shareOf,
 } from "../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens, wholeSeconds } from "../counters/window.js";
+import { demandAt } from "./hard-limits.js";
 import {
   type AdmissionOptions,
   type BreachOptions,
@@ -214,14 +215,17 @@ function scopeAndSubject({ rule, subject }: Counter): {
  */
 function noteDemand(
   matching: Matching,
-  { userPath, targets, submission }: JudgedRequest,
+  { userPath, targets, submission, metered }: JudgedRequest,
   judgement: Judgement,
   options: AdmissionOptions,
 ): void {
   if (judgement.kind !== "refused") return noteCapDemand(judgement.counters, false, options);
-  noteCapDemand(matching.matchPath(userPath, options.nowMs), true, options);
-  for (const target of submission ? [] : targets)
-    noteCapDemand(matching.matchTarget(target, userPath, options.nowMs), true, options);
+  const { nowMs } = options;
+  const askedOf = (target: number): AdmissionOptions =>
+    metered === undefined ? options : { ...options, demand: demandAt(metered, target) };
+  noteCapDemand(matching.matchPath(userPath, nowMs), true, askedOf(0));
+  for (const [i, target] of submission ? [] : targets.entries())
+    noteCapDemand(matching.matchTarget(target, userPath, nowMs), true, askedOf(i));
 }
 
 function noteCapDemand(

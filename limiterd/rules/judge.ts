@@ -16,7 +16,12 @@ import {
   bannedWaitSeconds,
   type Dimension,
 } from "../../shared/domain/verdict.js";
-import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
+import {
+  type BudgetMatching,
+  type BudgetWaiters,
+  judgeBudgets,
+  judgeTargetBudgets,
+} from "../budgets/judge-budgets.js";
 import {
   type Counter,
   capsOf,
@@ -207,11 +212,11 @@ interface OverBudget {
 function targetBudgetBreach(
   target: Target,
   { userPath, session }: JudgedRequest,
-  { budgets = null, nowMs, uses, demand }: AdmissionOptions,
+  { budgets = null, nowMs, uses, demand, waiters }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
   return budgets === null
     ? null
-    : judgeTargetBudgets(budgets.book, { target, userPath, session, uses, demand }, nowMs);
+    : judgeTargetBudgets(budgets.book, { target, userPath, session, uses, demand, waiters }, nowMs);
 }
 
 /** As `targetBudgetBreach`, with the budgets for all models. */
@@ -253,12 +258,12 @@ function judgePathBudgets(
 /** The breach of the budgets for all models. */
 function pathBudgetBreach(
   { userPath, session }: JudgedRequest,
-  { budgets = null, nowMs, uses, demand }: AdmissionOptions,
+  { budgets = null, nowMs, uses, demand, waiters }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
   const labels = budgets?.labels ?? null;
   return budgets === null || labels === null
     ? null
-    : judgeBudgets(budgets.book, { userPath, session, labels, uses, demand }, nowMs);
+    : judgeBudgets(budgets.book, { userPath, session, labels, uses, demand, waiters }, nowMs);
 }
 
 /** The judgement of a budget that refuses the request. */
@@ -288,8 +293,8 @@ export interface BreachOptions {
   readonly viewer?: Viewer | undefined;
 }
 
-/** Requests that wait for a counter, and must be admitted before the one that is judged. */
-export interface WaitersAhead {
+/** Requests that wait for a limit, and must be admitted before the one that is judged. */
+export interface WaitersAhead extends BudgetWaiters {
   /** The expected wait behind them, in ms; 0: there are none. */
   behindMs(counter: Counter): number;
   /** The turn and the expected wait of one that comes now; null if none wait. */

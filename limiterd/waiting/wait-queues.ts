@@ -40,8 +40,8 @@ export type WaitOutcome =
   | { readonly kind: "answered" }
   /** A counter still refuses it: it waits there. */
   | { readonly kind: "refused"; readonly place: WaitPlace }
-  /** A counter has room, but older requests wait for it in the queue with this key. */
-  | { readonly kind: "behind"; readonly key: string }
+  /** Only requests of another queue are before it. */
+  | { readonly kind: "behind"; readonly place: WaitPlace }
   /** Its verdict needs fresh counts of other hosts; `judgeAgain` follows. */
   | { readonly kind: "asking" }
   /** The other hosts don't answer now: it is judged later. */
@@ -52,6 +52,8 @@ interface Entry<W> {
   readonly number: number;
   queue: Queue<W>;
   line: Line<W>;
+  /** The last turn in which it was moved behind those of another queue. */
+  movedIn: number;
 }
 
 interface Line<W> {
@@ -191,9 +193,8 @@ export class WaitQueues<W extends Waiting> {
   }
 
   /**
-   * The expected wait behind the requests of a counter's queue; 0 if the request needn't wait. A
-   * new request waits behind all of them. One that is being judged waits only behind older ones
-   * that haven't been judged in this turn.
+   * The wait behind the requests of a counter's queue: for a new request behind all, for one that
+   * is being judged only behind older ones. 0: none.
    */
   behindMs(key: string, nowMs: number, classOf: () => string): number {
     const queue = this.#queues.get(key);
@@ -201,10 +202,11 @@ export class WaitQueues<W extends Waiting> {
     const judged = this.#judged;
     if (judged === null)
       return Math.max(1, expectedMs(queue, positionAtEnd(queue, classOf()), nowMs) ?? 1);
-    if (queue === judged.queue || queue.asking !== null || queue.refusedTurn === this.#turn)
-      return 0;
-    if (this.#blocked.has(queue)) return 0;
-    const first = firstOf(queue, nowMs);
+    if (queue === judged.queue || queue.asking !== null) return 0;
+    // A hard cap may refuse a large request and have room for a small one, which must not pass it;
+    // but what shares refuse to one class, another one may get.
+    const isOfClass = queue.refusedTurn === this.#turn && queue.order.refusesByClass === true;
+    const first = isOfClass ? null : firstOf(queue, nowMs);
     if (first !== null && isBefore(first, judged)) return 1;
     const ofClass = queue.lines.get(classOf())?.entries[0];
     return ofClass !== undefined && isBefore(ofClass, judged) ? 1 : 0;
@@ -276,8 +278,16 @@ export class WaitQueues<W extends Waiting> {
         queue.dueMs = nowMs + judgeAgainSharedMs;
         return;
       case "behind": {
-        const before = this.#queues.get(outcome.key);
+        const { place } = outcome;
+        const before = this.#queues.get(place.key);
         if (before === undefined) break;
+        // To judge that queue again would change nothing, or it waits for this one.
+        if (before.refusedTurn === this.#turn || this.#blocked.has(before)) {
+          // It might go back and forth.
+          if (entry.movedIn === this.#turn) queue.passedOver.add(line.name);
+          else this.#move(entry, place, nowMs).movedIn = this.#turn;
+          break;
+        }
         this.#blocked.add(queue);
         this.#next = before;
         before.passedOver.clear();
@@ -289,10 +299,8 @@ export class WaitQueues<W extends Waiting> {
         const { place } = outcome;
         const refusing = this.#queueAt(place);
         this.#refusedAt(refusing, place);
-        if (refusing !== queue) {
-          this.#leave(entry);
-          this.#entries.set(waiting, this.#join(entry, refusing, place.className, nowMs));
-        } else if (queue.order.refusesByClass === true) {
+        if (refusing !== queue) this.#move(entry, place, nowMs);
+        else if (queue.order.refusesByClass === true) {
           queue.passedOver.add(line.name);
           if (firstOf(queue, nowMs) === null) return;
         } else return;
@@ -300,6 +308,13 @@ export class WaitQueues<W extends Waiting> {
       }
     }
     if (queue.size > 0) insert(due, queue, nowMs);
+  }
+
+  #move(entry: Entry<W>, place: WaitPlace, nowMs: number): Entry<W> {
+    this.#leave(entry);
+    const moved = this.#join(entry, this.#queueAt(place), place.className, nowMs);
+    this.#entries.set(entry.waiting, moved);
+    return moved;
   }
 
   /** The requests past their deadline. The caller removes each with `remove`. */
@@ -390,7 +405,7 @@ export class WaitQueues<W extends Waiting> {
       queue.lines.set(className, line);
       queue.order.addClass(className, nowMs);
     }
-    const entry = { waiting, number, queue, line };
+    const entry = { waiting, number, queue, line, movedIn: 0 };
     let index = line.entries.length;
     while (index > 0 && isBefore(entry, line.entries[index - 1]!)) index--;
     line.entries.splice(index, 0, entry);

@@ -8,6 +8,7 @@ import { isPathWithin } from "../../shared/domain/user-path.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Wait } from "../../shared/wire/message-to-daemon.js";
 import { judgeAgainMs, judgeAgainSharedMs, positionsPerTick, waitTickMs } from "../bounds.js";
+import type { AwaitedAccount } from "../budgets/judge-budgets.js";
 import { type Counter, capsOf, shareOf } from "../counters/counter.js";
 import type { PeerState } from "../peer.js";
 import type { ExceededVerdict } from "../rules/admit.js";
@@ -87,6 +88,12 @@ export class Waiters implements WaitersAhead {
     return this.queues.behindMs(keyOf(counter), this.monoMs, () =>
       classOf({ scope, subject: counter.subject }, this.#judgedPath),
     );
+  }
+
+  isBehindAt(account: AwaitedAccount): boolean {
+    const { queues, monoMs } = this;
+    const classOfJudged = (): string => classOf(account, this.#judgedPath);
+    return queues.behindMs(budgetKey(account), monoMs, classOfJudged) > 0;
   }
 
   /** Where the request that is judged would wait for a counter; null if none do. */
@@ -243,7 +250,7 @@ function keyOf({ rule, child }: Counter): string {
   return `${rule.id}\n${child}`;
 }
 
-function budgetKey(breach: Breach | BudgetBreach): string {
+function budgetKey(breach: AwaitedAccount): string {
   const { scope, subject, periodSeconds, models = "" } = breach;
   return ["budget", scope, subject, periodSeconds, models].join("\n");
 }

@@ -42,7 +42,7 @@ function lookBy(
     for (const need of needs(name)) {
       if (room[need.key]! <= 0) return { kind: "refused", place: need };
       if ((queues?.behindMs(need.key, 0, () => need.className) ?? 0) > 0)
-        return { kind: "behind", key: need.key };
+        return { kind: "behind", place: need };
     }
     for (const need of needs(name)) room[need.key]!--;
     admitted.push(name);
@@ -135,6 +135,35 @@ t.test("an older request of another queue is judged first", async (t) => {
   t.same(admitted, ["old"]);
   t.equal(queues.size, 1, "the newer one waits for the other counter now");
   t.ok(queues.isQueued("b"));
+});
+
+t.test("a small request of another queue doesn't pass an older large one", async (t) => {
+  const queues = new WaitQueues<Sample>(bounds);
+  queues.add(waiting("large", 1), place("tokens"), 1);
+  queues.add(waiting("small", 2), place("slots"), 2);
+  queues.add(waiting("other", 3), place("slots"), 3);
+  const tokens = (name: string): number => (name === "large" ? 5 : 1);
+  const room = { tokens: 2, slots: 1 };
+  const admitted: string[] = [];
+  const look = ({ name }: Sample): WaitOutcome => {
+    if (room.slots === 0) return { kind: "refused", place: place("slots") };
+    if (name !== "other") {
+      if (room.tokens < tokens(name)) return { kind: "refused", place: place("tokens") };
+      if (queues.behindMs("tokens", 3, () => "") > 0)
+        return { kind: "behind", place: place("tokens") };
+      room.tokens -= tokens(name);
+    }
+    room.slots--;
+    admitted.push(name);
+    return { kind: "admitted" };
+  };
+  queues.wake("slots");
+  t.equal(queues.turn(3, look), false);
+  t.same(admitted, ["other"], "one that needs no tokens passes");
+  Object.assign(room, { tokens: 6, slots: 2 });
+  queues.wake("tokens");
+  queues.turn(4, look);
+  t.same(admitted, ["other", "large", "small"]);
 });
 
 t.test("a new request waits behind the others", async (t) => {
