@@ -38,8 +38,8 @@ interface SharedCapPorts {
   readonly shares: () => ChildShares;
   /** How long a child wants the cap after it has asked. */
   readonly wantMs: number;
-  /** The child's requests in flight. */
-  readonly running: (name: string) => number;
+  /** The child's requests in flight; null: those of all children. */
+  readonly running: (name: string | null) => number;
   /** What the child's requests in flight hold of a hard cap; 0 of any other. */
   readonly held: (name: string) => number;
   /** Whether service is counted in requests, when they begin, instead of in tokens or cost. */
@@ -157,9 +157,16 @@ export class SharedCap {
 
   /** As `reservedBy`, of all children. */
   reservedByAll(): number {
+    if (this.#ports.countsRequests()) return 0;
+    // Some may run for children that haven't asked since the daemon's start, or since there are
+    // shares.
+    let unknown = this.#ports.running(null);
     let sum = 0;
-    for (const sharer of this.#sharers.values()) sum += this.#reservedBy(sharer);
-    return sum;
+    for (const sharer of this.#sharers.values()) {
+      unknown -= this.#ports.running(sharer.name);
+      sum += this.#reservedBy(sharer);
+    }
+    return sum + unknown * this.#costOf(undefined);
   }
 
   /** How a cap is divided when a child asks; null: nothing is kept for others. */
@@ -480,13 +487,20 @@ export function wholeUnits(part: number): number {
   return Math.floor(part + 1e-9);
 }
 
+interface SharedCapsPorts extends Omit<SharedCapPorts, "running"> {
+  /** The requests in flight of a child, by its name among all of them. */
+  readonly running: (name: string) => number;
+  /** Those below the rule's own counter (empty) or a child's. */
+  readonly runningIn: (child: string) => number;
+}
+
 /** The caps that children share: that of a rule, or that of each child of a template. */
 export class SharedCaps {
-  readonly #ports: SharedCapPorts;
+  readonly #ports: SharedCapsPorts;
   readonly #caps = new Map<string, SharedCap>();
 
   /** The ports get names of children with those of their caps (`sharerName`). */
-  constructor(ports: SharedCapPorts) {
+  constructor(ports: SharedCapsPorts) {
     this.#ports = ports;
   }
 
@@ -505,10 +519,10 @@ export class SharedCaps {
     if (this.#caps.size >= sharedCapsMax && nowMs !== undefined)
       for (const [name, cap] of this.#caps) if (cap.isIdle(nowMs)) this.#caps.delete(name);
     if (this.#caps.size >= sharedCapsMax) return undefined;
-    const { running, held } = this.#ports;
+    const { running, runningIn, held } = this.#ports;
     const cap = new SharedCap({
       ...this.#ports,
-      running: (name) => running(sharerName(child, name)),
+      running: (name) => (name === null ? runningIn(child) : running(sharerName(child, name))),
       held: (name) => held(sharerName(child, name)),
     });
     this.#caps.set(child, cap);

@@ -169,6 +169,7 @@ function restoreLease(
   const counters = [...withUpstreamCounter(targetCounters, upstream), ...pathCounters];
   if (!submission) takeSlots(counters);
   releaseInterrupted(proxy, id);
+  const interrupted = proxy.interrupted.get(id)?.lease.hold ?? null;
   peer.leases.set(id, {
     userPath,
     target,
@@ -180,7 +181,7 @@ function restoreLease(
     counters,
     bookVersion: book.version,
     refusedBy,
-    hold: holdReported(state, lease, counters, nowMs),
+    hold: holdReported(state, lease, { counters, interrupted }, nowMs),
   });
   if (
     settings.rateLimitsEnabled &&

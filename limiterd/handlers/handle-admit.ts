@@ -33,13 +33,13 @@ import { demandAt } from "../rules/hard-limits.js";
 import type { AdmissionOptions, JudgedRequest, RefusedVerdict } from "../rules/judge.js";
 import { breachShownTo, type Viewer, viewerAt } from "../rules/limits-above.js";
 import { noRules } from "../rules/rule-book.js";
-import { releaseInterrupted } from "../rules/slots.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
 import { mayWait } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { demandsAt, holdFirst, meteredRequest } from "./hold-output.js";
+import { forgetUnread } from "./interrupted-requests.js";
 import { usableTargets } from "./usable-targets.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 import {
@@ -73,8 +73,7 @@ export function handleAdmit(
     peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
     return true;
   }
-  // An admission that the proxy asks for again: it hasn't read the verdict.
-  releaseInterrupted(proxy, id);
+  forgetUnread(state, proxy, id);
   answerAdmit(state, { peer, proxy, message }, nowMs, "first");
   return true;
 }

@@ -24,6 +24,7 @@ import type { HeldLease, PeerState } from "../peer.js";
 import { countersOfLease } from "../rules/charge.js";
 import {
   allowOutput,
+  chargedAll,
   type Demand,
   type Demands,
   demandAt,
@@ -294,11 +295,14 @@ export function lowerHold(
   return { ...heldLease, hold: holdOn(limits, { ...hold, charged }) };
 }
 
-/** The hold of a lease that a proxy reports after a restart. */
+/**
+ * The hold of a lease that a proxy reports after a restart. `interrupted`: what the request held
+ * when it was charged, because its proxy was away for too long: windows still count that.
+ */
 export function holdReported(
   state: DaemonState,
   { userPath, target, holding }: Lease,
-  counters: HeldLease["counters"],
+  { counters, interrupted = null }: ReportedLease,
   nowMs: number,
 ): LeaseHold | null {
   if (holding === undefined) return null;
@@ -313,7 +317,14 @@ export function holdReported(
     ...{ charged: nothingCharged, output },
   };
   const limits = hardLimitsOf(state, { userPath, target, counters }, hold, nowMs);
-  return holdOn(limits, hold);
+  // A settle moves what a budget was charged to its own period, in which it must be held until then.
+  const isKept = interrupted !== null && limits.every(({ source }) => source instanceof Counter);
+  return holdOn(limits, isKept ? { ...hold, charged: chargedAll(interrupted) } : hold);
+}
+
+interface ReportedLease {
+  readonly counters: HeldLease["counters"];
+  readonly interrupted?: LeaseHold | null;
 }
 
 /**

@@ -17,6 +17,7 @@ import type { InterruptedRequest, KnownProxy } from "../peer.js";
 import { type Charged, countSettle, settleFacts } from "../rules/charge.js";
 import { giveBack, tokensHeld } from "../rules/hard-limits.js";
 import { allCountersOf } from "../rules/rule-book.js";
+import { releaseInterrupted } from "../rules/slots.js";
 import { holdChange, holdFromStored } from "../rules/stored-hold.js";
 import { type DaemonState, hasHardCaps } from "../state.js";
 import { type Change, throwMalformed } from "../store/store.js";
@@ -210,6 +211,16 @@ function costOf(tokens: number, rate: number): number {
   return Math.min(tokens * rate, costPicoUsdMax);
 }
 
+/**
+ * Call it when a proxy asks again for the admission of a request: it hasn't read the verdict, so
+ * the request doesn't run. If it was charged as interrupted, its settle still replaces that.
+ */
+export function forgetUnread({ writer }: DaemonState, proxy: KnownProxy, id: number): void {
+  releaseInterrupted(proxy, id);
+  if (proxy.storedHolds.size === 0 || proxy.interrupted.has(id)) return;
+  if (proxy.storedHolds.delete(id)) void writer.write([holdChange(proxy.id, id, null)]);
+}
+
 /** What an interrupted request was charged before its settle arrived. */
 export interface Estimate {
   readonly record: UsageRecord;
@@ -298,7 +309,8 @@ export function restoreHolds(state: DaemonState, nowMs: number): void {
     const stored = holdFromStored(String(key), value) ?? throwMalformed(store, "holds", key);
     const { proxyId, lease, endedAtMs } = stored;
     const { lease: id, holding: _, ...facts } = lease;
-    const restored = holdReported(state, lease, allCountersOf(book, lease, nowMs), nowMs)!;
+    const counters = allCountersOf(book, lease, nowMs);
+    const restored = holdReported(state, lease, { counters }, nowMs)!;
     if (endedAtMs !== null) giveBack(restored);
     // Then the charge included what was in transit.
     const hold = endedAtMs === null ? restored : { ...restored, inTransit: 0 };

@@ -215,14 +215,14 @@ function scopeAndSubject({ rule, subject }: Counter): {
  */
 function noteDemand(
   matching: Matching,
-  { userPath, targets, submission, metered }: JudgedRequest,
+  { userPath, targets, submission, demands }: JudgedRequest,
   judgement: Judgement,
   options: AdmissionOptions,
 ): void {
   if (judgement.kind !== "refused") return noteCapDemand(judgement.counters, false, options);
   const { nowMs } = options;
   const askedOf = (target: number): AdmissionOptions =>
-    metered === undefined ? options : { ...options, demand: demandAt(metered, target) };
+    demands === undefined ? options : { ...options, demand: demandAt(demands, target) };
   noteCapDemand(matching.matchPath(userPath, nowMs), true, askedOf(0));
   for (const [i, target] of submission ? [] : targets.entries())
     noteCapDemand(matching.matchTarget(target, userPath, nowMs), true, askedOf(i));

@@ -282,6 +282,13 @@ interface Charged {
 
 export const nothingCharged: Charged = { before: 0, prompt: 0, output: 0 };
 
+/** What a request was charged, once all that it held was charged, too. */
+export function chargedAll(hold: Omit<LeaseHold, "holdings">): Charged {
+  const { promptTokens, output } = tokensHeld(hold);
+  const { before, ...charged } = hold.charged;
+  return { before, prompt: charged.prompt + promptTokens, output: charged.output + output };
+}
+
 /** The demand less the part of the prompt that was charged. */
 function withoutCharged(demand: Demand, { prompt }: Charged): Demand {
   if (prompt === 0) return demand;

@@ -554,6 +554,7 @@ export class RuleBook {
       shares: () => rule.definition.childShares ?? {},
       wantMs: rule.periodMs === 0 ? slotWantMs : rule.periodMs,
       running: (name) => tenants.children.busy(name)?.inFlight ?? 0,
+      runningIn: (child) => (rule.own ?? rule.children.busy(child))?.inFlight ?? 0,
       held: (name) => tenants.held?.of(name) ?? 0,
       countsRequests: () =>
         rule.measure === null && rule.periodMs > 0 && rule.definition.maxTokens === null,

@@ -21,7 +21,8 @@ class Slots {
     this.cap = new SharedCap({
       shares: () => shares,
       wantMs: 10_000,
-      running: (name) => this.running.filter((one) => one.name === name).length,
+      running: (name) =>
+        this.running.filter((one) => name === null || one.name === name).length,
       held: () => 0,
       countsRequests: () => false,
     });
@@ -269,6 +270,7 @@ t.test("more children than are remembered have no claims", async (t) => {
     shares: () => ({}),
     wantMs: 60_000,
     running: () => 0,
+    runningIn: () => 0,
     held: () => 0,
     countsRequests: () => true,
   });

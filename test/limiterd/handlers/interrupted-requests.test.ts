@@ -326,3 +326,55 @@ t.test("a returned request stays noted as charged until it is settled", async (t
   again.send(settle(request, 900, 20));
   t.equal(counts(restarted, tokens).tokens, charged, "the settle replaces the estimate");
 });
+
+t.test(
+  "a returned request holds only what it draws beyond its charge, but on a budget all",
+  (t) => {
+    const paying = start();
+    const payer = paying.proxy("p1");
+    const paidRequest = begin(payer, 2);
+    payer.close();
+    pass(paying);
+    paying.proxy("p1", [reported(paidRequest)]);
+    t.equal(heldOf(paying), heldBy(paidRequest), "its settle moves the charge to another period");
+    const daemon = startDaemon([tokens, soft]);
+    const peer = daemon.proxy("p1");
+    const request = begin(peer, 2);
+    peer.close();
+    pass(daemon);
+    const charged = counts(daemon, tokens).tokens;
+    const back = daemon.proxy("p1", [reported(request)]);
+    const held = heldOf(daemon);
+    t.ok(held <= 8, `${held} are held of what was charged`);
+    const before = request.allowance;
+    draw(back, request, 700);
+    t.equal(heldOf(daemon), request.allowance - before);
+    back.send(settle(request, 1000, request.allowance));
+    t.same([heldOf(daemon), counts(daemon, tokens).tokens], [0, 1000 + request.allowance]);
+    t.ok(counts(daemon, tokens).tokens > charged);
+    t.end();
+  },
+);
+
+t.test("an admission that is asked for again and refused leaves nothing to charge", async (t) => {
+  const daemon = start();
+  const peer = daemon.proxy("p1");
+  begin(peer, 2);
+  await storeHolds(daemon.state);
+  await daemon.commit();
+  t.equal([...daemon.store.entries("holds")].length, 1);
+  peer.close();
+  const back = daemon.proxy("p1");
+  const metered = { promptTokens: 300_000, outputMax: null, isStreamed: true, rates: [rates] };
+  back.send({
+    ...{ read: 0, kind: "admit", id: 2, userPath: "/team", credential: "authenticated" },
+    ...{ targets: [target], submission: false, metered },
+  });
+  t.match(back.received.at(-1), { kind: "refused" });
+  await daemon.commit();
+  t.same([...daemon.store.entries("holds")], []);
+  const next = start(daemon.store.crash(), daemon.nowMs + 60_000);
+  endReconnectGrace(next.state);
+  pass(next);
+  t.same([heldOf(next), counts(next, tokens).tokens], [0, 0]);
+});

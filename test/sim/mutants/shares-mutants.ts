@@ -78,8 +78,15 @@ export const sharesMutants: readonly Mutant[] = (
       name: "what runs reserves nothing of a cap on tokens",
       often: false,
       file: cap,
-      find: "for (const sharer of this.#sharers.values()) sum += this.#reservedBy(sharer);",
-      put: "",
+      find: "return sum + unknown * this.#costOf(undefined);",
+      put: "return 0;",
+    },
+    {
+      name: "what runs for a child that hasn't asked since the daemon's start reserves nothing",
+      often: false,
+      file: cap,
+      find: "return sum + unknown * this.#costOf(undefined);",
+      put: "return sum;",
     },
     {
       name: "a floor is kept beside what its owner uses of it",

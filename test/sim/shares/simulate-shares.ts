@@ -123,8 +123,6 @@ class Child {
   readonly withdrawn: number;
   /** Whether this daemon knows what its requests cost. */
   isKnown = false;
-  /** Whether it has asked since the daemon's start. */
-  isRemembered = false;
   /** How many requests it keeps waiting; null: it sends none. */
   backlog: number | null;
   /** Its service: the sum of what it was charged. */
@@ -490,7 +488,6 @@ class History {
       child.askedMs = Number.NEGATIVE_INFINITY;
       child.askedAtMostMs = Number.NEGATIVE_INFINITY;
       child.isKnown = false;
-      child.isRemembered = false;
     }
     this.#pairs.clear();
     for (const proxy of this.proxies) this.#reconnect(proxy);
@@ -655,8 +652,6 @@ class History {
     }
     for (const asked of admitted) this.#checkAdmission(asked, before);
     if (this.#isUsage) this.#checkReserved(admitted);
-    for (const child of this.children)
-      child.isRemembered = child.askedMs > Number.NEGATIVE_INFINITY;
     this.#checkServices();
   }
 
@@ -720,8 +715,6 @@ class History {
   /** The least that a request in flight reserves. */
   #reservedMin(child: Child): number {
     if (child.isKnown) return child.costMax;
-    // After a crash, the daemon doesn't know a child that hasn't asked again.
-    if (!child.isRemembered) return 0;
     const known = this.#group(child.group).filter(({ isKnown }) => isKnown);
     const first = this.#unit === "dollars" ? 1 / 3 : 1;
     return known.length === 0 ? first : Math.min(...known.map(({ costMax }) => costMax));
