@@ -13,6 +13,7 @@ import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import type { Metered } from "../../shared/wire/message-to-daemon.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
+import { StandingCaller } from "../auth/standing-caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
 import { admittedHeaders, messagesHeaders } from "../http/limit-headers.js";
@@ -75,7 +76,7 @@ export interface ExhaustedLimit {
 }
 
 type AdmitContext = RequestContext<
-  "limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices"
+  "limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices" | "credentials" | "setTimer"
 >;
 
 /**
@@ -106,12 +107,24 @@ export async function admitRequest(
   const marked = submission ? targets : markUnpriced(gateway, targets);
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
   const { waiting } = gateway.config;
-  const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs, onPlace);
+  const standing = waiting === null ? null : new StandingCaller(context);
+  const wait =
+    waiting === null || standing === null
+      ? undefined
+      : mayWait(context, waiting, { standing, nowMonoMs: askedMonoMs, onPlace });
   const session =
     limiter.notices.hasSessionBudgets && record.session !== "" ? record.session : undefined;
   const details = { modelNames, uses, fixed, metered, wait, session };
   const outcome = await limiter.admit(caller, marked, submission, details);
   noteVerdict(context, outcome, monoMs() - askedMonoMs);
+  if (standing !== null && (waitedFor(outcome) !== undefined || outcome.kind === "left")) {
+    const refusal = await standing.end();
+    if (refusal !== null && !exchange.gone) {
+      if (outcome.kind === "admitted") limiter.withdraw(outcome.admission);
+      refuseCaller(context, "model", refusal);
+      return null;
+    }
+  }
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)
     return limited.switches === true
@@ -158,19 +171,26 @@ export function metersOf(
   return (targets) => meteredAt(bounds, targets, (target) => prices.priceOf(target));
 }
 
+interface MayWaitOptions extends Pick<LimitedRequest, "onPlace"> {
+  readonly standing: StandingCaller;
+  readonly nowMonoMs: number;
+}
+
 /** How long a request may wait for room; undefined if it may not. */
 function mayWait(
   { exchange, record }: AdmitContext,
   waiting: Waiting,
-  nowMonoMs: number,
-  onPlace: LimitedRequest["onPlace"],
+  { standing, nowMonoMs, onPlace }: MayWaitOptions,
 ): MayWait | undefined {
   const preference = waitOf(exchange, waiting, nowMonoMs - record.startedMonoMs);
   if (preference === null) return undefined;
   return {
     ...preference,
     waitedMs: record.queuedMs ?? 0,
-    onQueued: (leave) => exchange.onGone(leave),
+    onQueued(leave) {
+      exchange.onGone(leave);
+      standing.begin(leave);
+    },
     placeEveryMs: onPlace === undefined ? undefined : waiting.keepAliveMs,
     onPlace,
   };

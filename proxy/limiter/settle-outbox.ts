@@ -82,9 +82,14 @@ export class SettleOutbox {
     return this.#dropped;
   }
 
-  /** Settles a request. Its slots are freed without waiting for a backlog. */
-  end(admission: Admission, spent: SpentUsage, endedMonoMs: number): void {
-    this.add("request", admission, spent, endedMonoMs);
+  /** Settles or withdraws a request. Its slots are freed without waiting for a backlog. */
+  end(
+    part: "request" | "withdrawn",
+    admission: Admission,
+    spent: SpentUsage,
+    endedMonoMs: number,
+  ): void {
+    this.add(part, admission, spent, endedMonoMs);
     const connection = this.#connection;
     const waits = this.#nextSeq <= this.#backlog.lastSeq;
     if (waits && connection.linked && hasAllVerdicts(admission))

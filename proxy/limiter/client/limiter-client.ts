@@ -226,14 +226,23 @@ export class LimiterClient {
 
   /** Ends an admission, exactly once; `then` runs once the settle has been sent. */
   settle(admission: Admission, spent: SpentUsage, then: () => void): void {
-    assertLimiter(!admission.isSettled, "one settle per admission");
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
+    this.#end("request", admission, spent);
+    this.#afterSending(then);
+  }
+
+  /** Ends an admission that was sent to no target, instead of `settle`: it isn't counted. */
+  withdraw(admission: Admission): void {
+    this.#end("withdrawn", admission, nothingSpent);
+  }
+
+  #end(part: "request" | "withdrawn", admission: Admission, spent: SpentUsage): void {
+    assertLimiter(!admission.isSettled, "one settle per admission");
     admission.isSettled = true;
     if (admission.lease !== 0) this.#admissions.take(admission.lease);
     if (admission.metering !== undefined) this.#draws.forget(admission.lease);
     if (this.#unreported.admissions.size > 0) this.#unreported.delete(admission);
-    this.#outbox.end(admission, spent, this.#ports.monoMs());
-    this.#afterSending(then);
+    this.#outbox.end(part, admission, spent, this.#ports.monoMs());
   }
 
   /**

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { agesSeconds } from "../../support/ages.js";
-import { admin } from "../../support/client.js";
+import { admin, until } from "../../support/client.js";
 import { keySet, makeSigner, serviceAccountClaims } from "../../support/jwt-signer.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -233,3 +233,59 @@ rate_limits:
     t.match(proxy.output(), /JWT refused: /, "but why it was refused is");
   },
 );
+
+t.test("a request whose JWT expires or is denied while it waits for room gets 401", async (t) => {
+  const signer = await makeSigner("team");
+  const site = makeSite(
+    t,
+    `
+server: { master_key: ${masterKey} }
+waiting: { max_seconds: 300 }
+jwt: [{ issuer: me, audience: sluice, jwks_file: jwks.json, user_path: "/{team}" }]
+rate_limits:
+  user_paths:
+    - { path: /denied, limits: [{ period_seconds: 120, max_requests: 1 }] }
+    - { path: /expired, limits: [{ period_seconds: 120, max_requests: 1 }] }
+`,
+  );
+  writeFileSync(join(site.directory, "jwks.json"), keySet(signer));
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  const url = proxy.ready;
+  const bearer = { authorization: `Bearer ${masterKey}` };
+  const claims = { iss: "me", aud: "sluice", sub: "app" };
+  const tokenOf = (team: string, more: object = {}): Promise<string> =>
+    signer.sign({ ...claims, team, ...more });
+  const wait = { prefer: "wait=300" };
+  const waiting = (count: number): Promise<unknown> =>
+    until(
+      () => admin(url, "GET /queues", undefined, bearer),
+      ({ body }) => (body as unknown as { waiting: number }).waiting === count,
+    );
+
+  t.equal((await call(url, await tokenOf("denied"))).status, 200);
+  const denied = call(url, await tokenOf("denied", { jti: "stolen" }), wait);
+  await waiting(1);
+  const stays = call(url, await tokenOf("denied"), wait).catch(() => "still waits");
+  await waiting(2);
+  const put = await admin(url, "PUT /denied-jwts", { jti: "stolen" }, bearer);
+  t.equal(put.status, 200);
+  t.equal((await denied).status, 401);
+  await waiting(1);
+
+  t.equal((await call(url, await tokenOf("expired"))).status, 200);
+  // Clocks may differ by ten seconds.
+  const exp = Math.floor(Date.now() / 1000) - 4;
+  const expired = await call(url, await tokenOf("expired", { exp }), wait);
+  t.equal(expired.status, 401);
+  t.match(expired.headers.get("www-authenticate"), /expired at/);
+  await waiting(1);
+  const { body } = await admin(url, "GET /rate-limits", undefined, bearer);
+  t.same(
+    body.rate_limits.map(({ requests_used: used }) => used),
+    [1, 1],
+    "neither counts",
+  );
+  await proxy.kill("SIGKILL");
+  t.equal(await stays, "still waits");
+});
