@@ -131,7 +131,6 @@ export class EventReader {
   /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
-  readonly #operation: Operation;
   readonly #answerPlace: RegExp;
   /** The usage as reported. The getter `usage` reads it, and is called once. */
   #usage: unknown = null;
@@ -148,7 +147,6 @@ export class EventReader {
     const { all, texts } = placesOf(operation);
     this.#hasEnded = !endsNamed.has(operation);
     this.#places = all;
-    this.#operation = operation;
     this.#answerPlace = placeOfAnswer(operation);
     this.texts = texts;
   }
@@ -273,7 +271,7 @@ export class EventReader {
     if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
       value = parseJson(data);
       const repeated = this.#repeatedIn(data);
-      const otherChars = Math.max(0, otherTextIn(value, this.#operation) - textChars - repeated);
+      const otherChars = Math.max(0, otherTextIn(value) - textChars - repeated);
       this.otherChars += otherChars;
       this.contentChars += otherChars;
       this.#goesOn ||= finishedBefore && otherChars > 0;

@@ -8,10 +8,13 @@ import type { Operation } from "../../shared/operation.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const inChoices = /"(?:delta|message)"\s*:\s*\{\s*"|"text"\s*:\s*[[{]/;
-const inBlocks = /"(?:delta|content_block)"\s*:\s*\{\s*"/;
-const inParts = /"parts"\s*:\s*\[/;
-const inDeltas = /"delta"\s*:\s*[[{]/;
+/** Each with those of the other dialects: a host may answer in another one than it was asked in. */
+const inChoices =
+  /"(?:delta|message)"\s*:\s*\{\s*"|"text"\s*:\s*(?:[[{]|"[^"])|"delta"\s*:\s*"[^"]|"parts"\s*:\s*\[/;
+const inBlocks =
+  /"(?:delta|content_block)"\s*:\s*\{\s*"|"delta"\s*:\s*"[^"]|"(?:parts|choices)"\s*:\s*\[/;
+const inParts = /"(?:parts|choices)"\s*:\s*\[|"delta"\s*:\s*(?:\{\s*"|"[^"])/;
+const inDeltas = /"delta"\s*:\s*[[{]|"(?:parts|choices)"\s*:\s*\[/;
 
 /** Matches the events of an operation that may add to the answer. */
 export function placeOfAnswer(operation: Operation): RegExp {
@@ -21,35 +24,27 @@ export function placeOfAnswer(operation: Operation): RegExp {
 }
 
 /** The bytes of text that an event adds to the answer. Encoded media count as fewer. */
-export function otherTextIn(event: unknown, operation: Operation): number {
-  return isObject(event) ? sizeOf(answerIn(event, operation), "") : 0;
+export function otherTextIn(event: unknown): number {
+  return isObject(event) ? sizeOf(answerIn(event), "") : 0;
 }
 
 /** The bytes of text in a whole answer; that of a stream as one array is a list of answers. */
-export function textInAnswer(answer: unknown, operation: Operation): number {
+export function textInAnswer(answer: unknown): number {
   if (Array.isArray(answer))
-    return (answer as unknown[]).reduce<number>(
-      (sum, answer) => sum + textInAnswer(answer, operation),
-      0,
-    );
+    return (answer as unknown[]).reduce<number>((sum, each) => sum + textInAnswer(each), 0);
   if (!isObject(answer)) return 0;
   const { content, output, outputs, steps } = answer;
   const contentSize = sizeOf(content ?? output ?? outputs ?? steps, "");
-  return contentSize + sizeOf(answerIn(answer, operationOf(operation)), "");
+  return contentSize + sizeOf(answerIn(answer), "");
 }
 
-/** The parts of Gemini's answers are those of its events. */
-function operationOf(operation: Operation): Operation {
-  return operation === "generate_content" ? "stream_generate_content" : operation;
-}
-
-function answerIn(event: Fields, operation: Operation): unknown {
+function answerIn(event: Fields): unknown {
   const { choices, candidates, delta, content_block: block, type } = event;
-  if (operation === "chat_completions" || operation === "completions")
+  if (Array.isArray(choices))
     return objectsIn(choices).map(
       (choice) => choice["delta"] ?? choice["message"] ?? choice["text"],
     );
-  if (operation === "stream_generate_content")
+  if (Array.isArray(candidates))
     return objectsIn(candidates).map(({ content }) =>
       isObject(content) ? content["parts"] : null,
     );
@@ -71,12 +66,12 @@ function objectsIn(list: unknown): readonly Fields[] {
 const labels = /^(?:role|type|name|object|status|format|language|outcome|mime_?type|(?:.*_)?id)$/i;
 /** Names of members whose object, including its punctuation, the model has written. */
 const writtenFields = /^(?:args|arguments|input)$/;
-/**
- * This many bytes of media count as one byte of text, since a token of sound or of a picture has
- * hundreds of bytes.
- */
+/** A token of a picture has hundreds of bytes: this many bytes count as one of text. */
 const mediaFactor = 16;
+/** A token of sound has thousands: streams carry it as samples. */
+const soundFactor = 256;
 const media = /^(?:audio|inlineData|inline_data|image_url|image|video)$/;
+const samples = /^audio\/(?:l16|pcm|wav)/i;
 
 /** `name`: that of the member with this value. */
 function sizeOf(value: unknown, name: string): number {
@@ -86,10 +81,12 @@ function sizeOf(value: unknown, name: string): number {
     return (value as unknown[]).reduce<number>((sum, item) => sum + sizeOf(item, name), 0);
   const members = Object.entries(value);
   if (members.length > 0 && writtenFields.test(name)) return JSON.stringify(value).length;
+  const { mimeType, mime_type: type = mimeType } = value as Fields;
+  const isSound = name === "audio" || (typeof type === "string" && samples.test(type));
   return members.reduce((sum, [member, inner]) => {
     if (labels.test(member) && typeof inner === "string") return sum;
     const isMedia = media.test(name) && /^(?:data|url|uri)$/.test(member);
     const size = sizeOf(inner, member);
-    return sum + (isMedia ? Math.ceil(size / mediaFactor) : size);
+    return sum + (isMedia ? Math.ceil(size / (isSound ? soundFactor : mediaFactor)) : size);
   }, 0);
 }

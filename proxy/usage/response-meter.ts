@@ -383,9 +383,8 @@ export class ResponseMeter {
 
   /** The text of a complete answer. An answer that isn't held is too long to have none. */
   #answerText(): number {
-    const { operation } = this.#request;
-    if (operation === null || this.#passing !== null) return this.#textBytes();
-    return textInAnswer(parseJson(this.#text), operation);
+    if (this.#request.operation === null || this.#passing !== null) return this.#textBytes();
+    return textInAnswer(parseJson(this.#text));
   }
 
   /**

@@ -210,7 +210,7 @@ interface InProcess {
 async function measureInProcess(each: Case): Promise<InProcess> {
   const { events, bursts } = options;
   const { pathname } = new URL(each.provider.path("m"), "http://x");
-  const form = formOf(pathname, { kind: "text", token, reports: "at the end" }, "gpt");
+  const form = formOf(pathname, { kind: "text", token, reports: "at the end" }, { model: "gpt" });
   const texts = [
     ...form.begin,
     ...Array.from({ length: events }, () => form.one),

@@ -20,7 +20,9 @@ export interface EndlessStreams {
   readonly baseUrl: string;
   readonly calls: EndlessCall[];
   /** What the answers hold. */
-  kind: "text" | "thinking" | "call";
+  kind: "text" | "thinking" | "call" | "audio";
+  /** The path in whose dialect a stream is answered; null: the request's own. */
+  answersAs: string | null;
   /** The text of a token. */
   token: string;
   /** When the streams of chat completions report their tokens. */
@@ -50,14 +52,16 @@ interface Form {
   readonly usage?: (tokens: number) => string;
 }
 
+/** A token of sound, 50 ms of PCM, in base64. */
+const sound = "A".repeat(3200);
 const eventOf = (type: string, fields: object): string => namedEvent({ type, ...fields });
 const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 
-function chatForm({ kind, token, reports }: Shown, model: unknown): Form {
+function chatForm({ kind, token, reports }: Shown, model: unknown, choices: number): Form {
   const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model };
   const choice = { index: 0, delta: {}, logprobs: null, finish_reason: null };
-  const chunk = (delta: object, finish: string | null = null): string =>
-    data({ ...head, choices: [{ ...choice, delta, finish_reason: finish }] });
+  const chunk = (delta: object, finish: string | null = null, index = 0): string =>
+    data({ ...head, choices: [{ ...choice, index, delta, finish_reason: finish }] });
   const usage = (tokens: number): string =>
     data({
       ...head,
@@ -78,7 +82,15 @@ function chatForm({ kind, token, reports }: Shown, model: unknown): Form {
     one:
       kind === "call"
         ? chunk(call({ function: { arguments: token } }))
-        : chunk(kind === "thinking" ? { reasoning_content: token } : { content: token }),
+        : kind === "audio"
+          ? chunk({ audio: { id: "audio_1", data: sound } })
+          : Array.from({ length: choices }, (_, index) =>
+              chunk(
+                kind === "thinking" ? { reasoning_content: token } : { content: token },
+                null,
+                index,
+              ),
+            ).join(""),
     end: () => [chunk({}, "stop"), "data: [DONE]\n\n"],
     usage,
   };
@@ -96,7 +108,7 @@ function completionsForm(model: unknown): Form {
   return { begin: [], one: chunk(token), end: () => [chunk("", "stop"), "data: [DONE]\n\n"] };
 }
 
-function messagesForm(kind: EndlessStreams["kind"], model: unknown): Form {
+function messagesForm(kind: Exclude<EndlessStreams["kind"], "audio">, model: unknown): Form {
   const message = {
     id: "msg_1",
     type: "message",
@@ -193,11 +205,11 @@ function googleForm(): Form {
 type Shown = Pick<EndlessStreams, "kind" | "token" | "reports">;
 
 /** The events of a stream in the dialect of a path. */
-export function formOf(path: string, provider: Shown, model: unknown): Form {
+export function formOf(path: string, provider: Shown, { model, n }: Json): Form {
   const { kind } = provider;
-  if (path.endsWith("/chat/completions")) return chatForm(provider, model);
+  if (path.endsWith("/chat/completions")) return chatForm(provider, model, Number(n ?? 1));
   if (path.endsWith("/completions")) return completionsForm(model);
-  if (path.endsWith("/messages")) return messagesForm(kind, model);
+  if (path.endsWith("/messages")) return messagesForm(kind === "audio" ? "text" : kind, model);
   return path.endsWith("/responses") ? responsesForm(kind, model) : googleForm();
 }
 
@@ -325,7 +337,12 @@ export async function startEndlessStreams(): Promise<EndlessStreams> {
       const { pathname } = new URL(path, "http://x");
       const isStream = body["stream"] === true || pathname.endsWith(":streamGenerateContent");
       if (isStream)
-        return stream(response, call, formOf(pathname, provider, body["model"]), provider);
+        return stream(
+          response,
+          call,
+          formOf(provider.answersAs ?? pathname, provider, body),
+          provider,
+        );
       call.tokens = maximumIn(body, provider);
       response
         .writeHead(200, { "content-type": "application/json" })
@@ -337,6 +354,7 @@ export async function startEndlessStreams(): Promise<EndlessStreams> {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls: [],
     kind: "text",
+    answersAs: null,
     token,
     reports: "never",
     atOnce: 4,
