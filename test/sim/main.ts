@@ -13,6 +13,7 @@ import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
 import { simulateShares } from "./shares/simulate-shares.js";
 import { type SimulationResult, simulate } from "./simulate.js";
+import { simulateTogether } from "./together/simulate-together.js";
 
 const { values: flags } = parseArgs({
   options: {
@@ -23,6 +24,7 @@ const { values: flags } = parseArgs({
     hosts: { type: "boolean" },
     caps: { type: "boolean" },
     shares: { type: "boolean" },
+    together: { type: "boolean" },
     batches: { type: "boolean" },
     loops: { type: "boolean" },
     waiting: { type: "boolean" },
@@ -39,11 +41,21 @@ const variants = {
   caps: simulateCaps,
   "shared-caps": simulateSharedCaps,
   shares: simulateShares,
+  together: simulateTogether,
   batches: simulateBatches,
   loops: simulateLoops,
   waiting: (seed: number) => simulate(seed, true),
 };
-const names = ["hosts", "caps", "shared-caps", "shares", "batches", "loops", "waiting"] as const;
+const names = [
+  "hosts",
+  "caps",
+  "shared-caps",
+  "shares",
+  "together",
+  "batches",
+  "loops",
+  "waiting",
+] as const;
 const variant = names.find((name) => flags[name]);
 const simulateSeed = variant === undefined ? simulate : variants[variant];
 

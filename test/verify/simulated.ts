@@ -3,6 +3,7 @@ import { simulateHosts } from "../sim/hosts/simulate-hosts.js";
 import { mutants } from "../sim/mutants/mutants.js";
 import { runMutant } from "../sim/mutants/run-mutant.js";
 import { simulate } from "../sim/simulate.js";
+import { simulateTogether } from "../sim/together/simulate-together.js";
 
 /** What a part has found. */
 export interface Part {
@@ -15,8 +16,13 @@ export interface Part {
   readonly trace?: readonly string[];
 }
 
-/** Every fourth seed is of several hosts. */
-const hostsEvery = 4;
+/** One seed after the other; a problem names the kind. */
+const kinds = [
+  { of: "", run: simulate },
+  { of: " of limits together", run: simulateTogether },
+  { of: "", run: simulate },
+  { of: " of several hosts", run: simulateHosts },
+] as const;
 const seedsPerBug = 40;
 
 /** Seeds from this one, until the time is over or one doesn't hold. */
@@ -27,13 +33,12 @@ export async function simulateSeeds(first: number, seconds: number): Promise<Par
   let trace: readonly string[] = [];
   while (problems.length === 0 && (seeds === 0 || performance.now() < endMs)) {
     const seed = (first + seeds) >>> 0;
-    const run = seeds % hostsEvery === hostsEvery - 1 ? simulateHosts : simulate;
+    const { of, run } = kinds[seeds % kinds.length]!;
     const result = await run(seed);
     seeds++;
     events += result.events;
     if (result.violation === null) continue;
-    const hosts = run === simulateHosts ? " of several hosts" : "";
-    problems.push(`seed 0x${seed.toString(16).padStart(8, "0")}${hosts}: ${result.violation}`);
+    problems.push(`seed 0x${seed.toString(16).padStart(8, "0")}${of}: ${result.violation}`);
     trace = result.lines;
   }
   return {

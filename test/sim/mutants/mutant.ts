@@ -13,6 +13,7 @@ export interface Mutant {
     | "caps"
     | "shared-caps"
     | "shares"
+    | "together"
     | "batches"
     | "loops"
     | "waiting"

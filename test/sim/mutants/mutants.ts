@@ -7,6 +7,7 @@ import { kindsMutants } from "./kinds-mutants.js";
 import { ledgerMutants } from "./ledger-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { sharesMutants } from "./shares-mutants.js";
+import { togetherMutants } from "./together-mutants.js";
 import { verdictMutants } from "./verdict-mutants.js";
 import { waitingMutants } from "./waiting-mutants.js";
 
@@ -18,6 +19,7 @@ export const mutants: readonly Mutant[] = [
   ...hostsMutants,
   ...capsMutants,
   ...sharesMutants,
+  ...togetherMutants,
   ...waitingMutants,
   ...ledgerMutants,
 ];
