@@ -244,3 +244,37 @@ t.test("a rule set while agents run is heeded at once, and by every proxy", asyn
   t.same(await seen(9), ["200 null", "200 null"], "no longer");
   t.match(await put({ warn_after: 1 }), { status: 400 });
 });
+
+t.test("a loop is refused at once, while others of its session wait for room", async (t) => {
+  const narrow = makeSite(
+    t,
+    config
+      .replace("providers:", "waiting: { max_seconds: 300, default_seconds: 300 }\nproviders:")
+      .replace("{ warn_after: 3, refuse_after: 5 } }", "{ refuse_after: 3 }, max_requests: 1 }"),
+  );
+  await narrow.startDaemon();
+  const { ready: at } = await narrow.startProxy();
+  const waiting = (count: number) =>
+    until(
+      async () => (await admin(at, "GET /queues")).body["waiting"],
+      (now) => now === count,
+    );
+  const called = upstream.nextCall();
+  upstream.answer = () => {};
+  const headers = { "x-claude-code-session-id": "s-2" };
+  const holds = ask(chat!, 1, { at, headers });
+  const { response } = await called;
+  upstream.answer = answer;
+  const waits = [ask(chat!, 2, { at, headers }), ask(chat!, 1, { at, headers })];
+  await waiting(2);
+  t.match(await ask(chat!, 5, { at, headers }), { status: 400, text: /loop_detected/ });
+  await waiting(2);
+  response.writeHead(500).end("{}");
+  await holds;
+  for (const { status } of await Promise.all(waits)) t.equal(status, 200);
+  const { body } = await admin(at, "GET /rate-limits");
+  t.match(
+    body.rate_limits.find(({ subject }) => subject === "/agents"),
+    { in_flight: 0 },
+  );
+});
