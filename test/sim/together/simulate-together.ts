@@ -15,6 +15,7 @@ import { judgeAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
 import type { Rule } from "../../../limiterd/counters/counter.js";
 import { rollWindow, slidingTokens } from "../../../limiterd/counters/window.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
+import { demandsAt } from "../../../limiterd/handlers/hold-output.js";
 import {
   chargeInterrupted,
   interruptedKeptMs,
@@ -121,6 +122,8 @@ class History {
   isEnding = false;
   /** Whether some were charged as interrupted, and a budget may count them in a later period. */
   #isMoved = false;
+  /** The most that the prompt of a request had beyond what it probably has. */
+  #promptError = 0;
   #lastId = 1;
   #proxyId = 0;
 
@@ -450,12 +453,15 @@ class History {
         must(nowMs <= deadlineMs || !asked.isQueued, () => `${id} is admitted after its deadline`);
         const { metered } = asked;
         const { allowance = metered.outputMax ?? 100 } = message;
+        // A request alone on a cap needs room for what its prompt probably has.
+        const input = this.random.int(0, Math.ceil(metered.promptTokens / 2));
+        const likely = this.daemon.state.learnedPrompts.likely(target, metered.promptTokens);
+        this.#promptError = Math.max(this.#promptError, input - likely);
         proxy.running.push({
           asked,
           lease: leaseOf(message, asked.path),
           metered,
-          // A request alone on a cap needs room for half of its bound.
-          input: this.random.int(0, Math.ceil(metered.promptTokens / 2)),
+          input,
           ...{ output: 0, allowance, isDrawing: false, charged: 0 },
           endMs: nowMs + this.random.int(1, 10) * waitTickMs,
         });
@@ -516,10 +522,13 @@ class History {
     if (hold === undefined) return;
     const counted = this.#tokensIn(rule);
     const used = counted + this.#usedByRunning();
-    must(used <= maxTokens! + 1, () => `${used} of ${maxTokens} tokens are used`);
-    // A request that is alone needs room for half of its prompt.
+    must(
+      used <= maxTokens! + this.#promptError + 1,
+      () => `${used} of ${maxTokens} tokens are used`,
+    );
+    // A request that is alone needs no room for the whole bound of its prompt.
     if (this.#isMoved && this.budgets.length > 0) return;
-    const taken = counted + (rule.held?.of("") ?? 0) - this.#largest / 2 - 1;
+    const taken = counted + (rule.held?.of("") ?? 0) - this.#largest - 1;
     must(taken <= maxTokens!, () => `${taken} of ${maxTokens} tokens are used and held`);
   }
 
@@ -559,16 +568,21 @@ class History {
       const { spent } = budgets.runningPeriod(own!, this.daemon.nowMs);
       const used = sumUsd(spent) * 1e12 + this.#usedByRunning() * rate;
       const most = definition.amountUsd * 1e12;
-      must(used <= most * (1 + 1e-9) + rate, () => `${used} of ${most} pico-dollars are spent`);
+      must(
+        used <= most * (1 + 1e-9) + (this.#promptError + 1) * rate,
+        () => `${used} of ${most} pico-dollars are spent`,
+      );
     }
   }
 
   /** What the limits say now, as if none waited. */
   #judge({ path, metered }: Asked): Judgement {
     const { state, nowMs } = this.daemon;
+    const targets = [target];
+    const demands = demandsAt(state, { metered, targets }, targets);
     const judgement = judge(
       state.book,
-      { userPath: path, targets: [target], submission: false, metered },
+      { userPath: path, targets, submission: false, demands },
       {
         ...{ nowMs, tokensEnforced: true, waits: true, waiters: null },
         budgets: { book: state.budgets, labels: [] },
