@@ -21,8 +21,7 @@ class Slots {
     this.cap = new SharedCap({
       shares: () => shares,
       wantMs: 10_000,
-      running: (name) =>
-        this.running.filter((one) => name === null || one.name === name).length,
+      running: (name) => this.running.filter((one) => name === null || one.name === name).length,
       held: () => 0,
       countsRequests: () => false,
     });
