@@ -317,7 +317,7 @@ export function holdReported(
     ...{ charged: nothingCharged, output },
   };
   const limits = hardLimitsOf(state, { userPath, target, counters }, hold, nowMs);
-  // A settle moves what a budget was charged to its own period, in which it must be held until then.
+  // A settle moves what a budget was charged to its own period, so it is held there until then.
   const isKept = interrupted !== null && limits.every(({ source }) => source instanceof Counter);
   return holdOn(limits, isKept ? { ...hold, charged: chargedAll(interrupted) } : hold);
 }

@@ -1,9 +1,9 @@
 /**
  * Hard caps over three hosts on a real engine: many streams at the same time on all hosts end at
  * the cap of a rule or budget, also if one daemon is killed meanwhile, or each process in turn, or
- * if the engine is away and loses its data. Clients get no more than the cap and a chunk for each stream; what the provider
- * had sent beyond that, because it sends on while a stream waits, is charged. Then what is left of
- * the cap is used.
+ * if the engine is away and loses its data. Clients get no more than the cap and a chunk for each
+ * stream; what the provider had sent beyond that, because it sends on while a stream waits, is
+ * charged. Then what is left of the cap is used.
  */
 import t from "tap";
 import { agesSeconds } from "../../support/ages.js";
