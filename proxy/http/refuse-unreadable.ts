@@ -12,6 +12,8 @@ import type { Lingering } from "./drain/lingering.js";
  * 16 KiB in cookies and tokens (lobehub/lobehub#7435, kserve/models-web-app#159).
  */
 export const headerBytesMax = 32 * 1024;
+/** Of the extensions of a chunk; Node's own. */
+const extensionBytesMax = 16 * 1024;
 
 /**
  * Where Node keeps the current or next response and the last request; its own error handler looks
@@ -126,7 +128,7 @@ const unreadable: Readonly<Record<string, Refusal>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [
     413,
     "Content Too Large",
-    `the extensions of a chunk are larger than ${headerBytesMax} bytes`,
+    `the extensions of a chunk are larger than ${extensionBytesMax} bytes`,
   ],
   ERR_SSL_HTTP_REQUEST: [
     400,

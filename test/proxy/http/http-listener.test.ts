@@ -15,7 +15,7 @@ import {
   type ListenerTls,
   listenHttp,
 } from "../../../proxy/http/http-listener.js";
-import { refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
+import { headerBytesMax, refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
 import { beginsPerTurn, requestIdCharsMax } from "../../../shared/bounds.js";
 
 const text = ["content-type", "text/plain"];
@@ -345,7 +345,7 @@ t.test("headers beyond the bound are refused, and the handler isn't called", asy
   const client = new RawClient(t, port).send(
     "GET / HTTP/1.1",
     "Host: a",
-    `X-Large: ${"x".repeat(17 * 1024)}`,
+    `X-Large: ${"x".repeat(headerBytesMax + 1024)}`,
   );
   t.match(await client.response(), /^HTTP\/1\.1 431 /);
   t.equal(handled, 0);
@@ -366,7 +366,7 @@ t.test("every response has a request id and an envelope, even without a handler"
   const table = [
     [
       "headers too large",
-      `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(headerBytesMax + 1024)}\r\n\r\n`,
       431,
     ],
     ["no HTTP", "garbage\r\n\r\n", 400],
@@ -1488,7 +1488,7 @@ t.test("extensions of chunks, and trailers, are bounded as a header is", async (
   ] as const;
   for (const { name, answer, sent } of await endlessFraming(t, table, { memory })) {
     const refused = name.includes("trailer")
-      ? /^HTTP\/1\.1 431 [^]*the header is larger than 16384 bytes/
+      ? /^HTTP\/1\.1 431 [^]*the header is larger than 32768 bytes/
       : /^HTTP\/1\.1 413 [^]*the extensions of a chunk are larger than 16384 bytes/;
     t.match(answer, refused, name);
     // What the kernel has taken before the answer is sent, too.
