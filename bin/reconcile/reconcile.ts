@@ -163,11 +163,11 @@ interface Context {
 function contextOf(
   usage: readonly UsageRow[],
   { rows, separates, decimals }: Pick<Bill, "rows" | "separates" | "decimals">,
-  byProject: boolean,
+  dividesByProject: boolean,
 ): Context {
   const cells = new Map<string, Sides>();
   const sidesOf: Adding["sidesOf"] = ({ day, project: projectName }, model) => {
-    const project = byProject ? (projectName ?? noProject) : null;
+    const project = dividesByProject ? (projectName ?? noProject) : null;
     const key = JSON.stringify([day, project, model]);
     const existing = cells.get(key);
     if (existing !== undefined) return existing;

@@ -1,4 +1,7 @@
-/** Asks a proxy of this host for its /health; a failure is a value too. */
+/**
+ * Requests to a proxy of this host: for its /health, and whether it wants credentials. A failure is
+ * a value, not an exception.
+ */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import http from "node:http";
@@ -21,7 +24,7 @@ const healthBytesMax = 64 * 1024;
 
 /**
  * Never rejects; takes at most `deadlineMs`. It doesn't use `fetch`, which refuses some ports that
- * a proxy may listen on. `key`: the credential for the details.
+ * a proxy may listen on. `key`: the credential for the details of /health, which others don't get.
  */
 export async function askHealth(
   url: string,

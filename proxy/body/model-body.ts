@@ -55,7 +55,7 @@ export interface ModelBody {
   readonly carriedTools: readonly string[] | null;
   /** Whether the client requested the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** Whether the body is one of OpenAI's other API, as in `mistaken-body.ts`. */
+  /** Whether the body has the other OpenAI API's form, as in `mistaken-body.ts`. */
   readonly isMistaken: boolean;
 }
 
@@ -89,7 +89,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * field that matters here is refused, because the upstream might read the other value.
  *
  * `isUtf8` may be that of node:buffer, which is 20 times as fast on text that isn't ASCII. For
- * ASCII, as in most bodies, it isn't called. `other`: the model named outside the body.
+ * ASCII, as in most bodies, it isn't called. `modelElsewhere`: the model named outside the body.
  */
 export function parseModelBody(
   operation: JsonOperation,
@@ -117,20 +117,21 @@ export function parseModelBody(
   if (members.length > fieldsMax) return { ok: false, failure: tooManyFields() };
   // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths
   // mean ASCII. The check of a large body takes less time than its text.
-  const ascii = outline === null && Buffer.byteLength(skeleton) === bytes.length;
-  if (!ascii && !isUtf8(bytes))
+  const isAscii = outline === null && Buffer.byteLength(skeleton) === bytes.length;
+  if (!isAscii && !isUtf8(bytes))
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const modelField = operation === "interactions" ? fieldOfInteraction(value) : "model";
   const refusal = checkFields(operation, value, modelElsewhere === null ? modelField : null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   // JSON.parse keeps the last of two members with one key.
-  const isOnce = members.length === Object.keys(value).length;
+  const hasUniqueKeys = members.length === Object.keys(value).length;
   const repeated =
-    (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(bytes, value, members);
+    (hasUniqueKeys ? null : repeatedKey(members, unrepeated)) ??
+    repeatedOption(bytes, value, members);
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const writtenModel = isAbsent(value[modelField])
     ? null
-    : ascii
+    : isAscii
       ? (value[modelField] as string)
       : decodeString(bytes, lastMember(members, modelField)!);
   const model =
@@ -295,9 +296,9 @@ function hasRepeatedKind(
   { tools }: Fields,
   members: readonly JsonMember[],
 ): boolean {
-  const isPicture = (tool: unknown): boolean =>
+  const isImageTool = (tool: unknown): boolean =>
     isObject(tool) && (tool["type"] === "image_generation" || tool["id"] === "image_generation");
-  if (!Array.isArray(tools) || !tools.some(isPicture)) return false;
+  if (!Array.isArray(tools) || !tools.some(isImageTool)) return false;
   const text = memberText(bytes, lastMember(members, "tools")!);
   return scanArray(text).some(
     ({ start }) =>
@@ -357,7 +358,7 @@ export function isUtf8Text(bytes: Buffer): boolean {
 
 interface BodyText {
   readonly bytes: Buffer;
-  /** Null for a body too short to matter. */
+  /** Null for a body so short that its values needn't be counted. */
   readonly outline: BodyOutline | null;
 }
 

@@ -30,10 +30,10 @@ export function* writeMetrics(
 }
 
 function headOf({ name, kind, unit, help }: Metric, format: MetricsFormat): string {
-  const isOpen = format === "openmetrics";
+  const isOpenMetrics = format === "openmetrics";
   // In OpenMetrics the samples of a counter have a suffix that its family's name lacks.
-  const family = isOpen && kind === "counter" ? name.replace(/_total$/, "") : name;
-  const unitLine = isOpen && unit !== null ? `# UNIT ${family} ${unit}\n` : "";
+  const family = isOpenMetrics && kind === "counter" ? name.replace(/_total$/, "") : name;
+  const unitLine = isOpenMetrics && unit !== null ? `# UNIT ${family} ${unit}\n` : "";
   const text = escapeHelp(help, format);
   return `# HELP ${family} ${text}\n# TYPE ${family} ${kind}\n${unitLine}`;
 }

@@ -40,11 +40,11 @@ type ObserveEndpoint = Extract<
   | "traffic"
 >;
 
-const leases = pages("leases.list", "in_flight");
-const refusals = pages("refusals.list", "refusals");
-const requests = pages("requests.list", "requests");
+const leases = listOf("leases.list", "in_flight");
+const refusals = listOf("refusals.list", "refusals");
+const requests = listOf("requests.list", "requests");
 
-function pages(op: ListOf["op"], items: ListOf["items"]): ListOf {
+function listOf(op: ListOf["op"], items: ListOf["items"]): ListOf {
   return { op, items, pageItems: items, whole: "never", headers: [] };
 }
 
@@ -91,7 +91,7 @@ export function observe(
   }
 }
 
-/** The proxy's part of the status, for roles for everything. */
+/** The proxy's part of the status; empty for a caller whose role covers a subtree only. */
 function proxyStatus({
   gateway,
   caller,
@@ -110,14 +110,14 @@ async function ask(
   context: RequestContext<"limiter">,
   op: ListOf["op"],
   body: Checked<unknown>,
-  ours: object = {},
+  proxyFields: object = {},
 ): Promise<void> {
   const { exchange, record } = context;
   if (!body.ok) return failAdmin(context, body.failure);
   const answer = await askDaemon(context, op, body.value);
   if (!answer.ok) return failAdmin(context, answer.failure);
   record.end(200, "answered");
-  replyJson(exchange, 200, { ...(answer.body as object), ...ours });
+  replyJson(exchange, 200, { ...(answer.body as object), ...proxyFields });
 }
 
 /** Answers with the summary as JSON, or with its groups as a CSV file. */

@@ -68,7 +68,7 @@ export function isTemplate(item: {
   return (item.per_child || isOfSessions(item)) && item.template === undefined;
 }
 
-/** Whether it is a budget of which each session has the amount. */
+/** Whether it is a budget whose amount applies to each session separately. */
 export function isOfSessions(item: { readonly period_label: string }): boolean {
   return item.period_label === "session";
 }

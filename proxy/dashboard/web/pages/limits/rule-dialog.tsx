@@ -48,20 +48,20 @@ interface RuleDialogProps {
 export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogProps) {
   const { isBusy, problem, run } = useChange();
   const [draft, setDraft] = useState(initial);
-  const [unsendable, setUnsendable] = useState<string | null>(null);
+  const [unreadField, setUnreadField] = useState<string | null>(null);
   const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
-  const wrong = unsendable ?? (problem === null ? null : fieldOf(problem.field));
+  const wrongField = unreadField ?? (problem === null ? null : fieldOf(problem.field));
   const errorOf = (field: string): string | null => {
-    if (wrong !== field) return null;
+    if (wrongField !== field) return null;
     const form = texts.forms[field];
-    if (unsendable === null)
+    if (unreadField === null)
       return form === undefined ? problem!.message : `${typedWords(problem!.message)}. ${form}`;
     if (form !== undefined) return texts.notRead(form);
     return field === "subject" ? texts.noSubject[draft.scope]! : texts.notNumber;
   };
   const save = async (): Promise<void> => {
     const body = ruleBody(draft, original);
-    setUnsendable(body.ok ? null : body.field);
+    setUnreadField(body.ok ? null : body.field);
     if (!body.ok) return;
     const done = texts.saved(draft.subject.trim());
     if (!(await run({ method: "PUT", path: "/admin/rate-limits", body: body.body, done }))) return;
@@ -116,7 +116,7 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
           onInput={(shares) => change({ shares })}
         />
         <HostOnly draft={draft} onChange={change} />
-        {problem !== null && unsendable === null && !hasField(wrong) && (
+        {problem !== null && unreadField === null && !hasField(wrongField) && (
           <FailureText>{problem.message}</FailureText>
         )}
         <BackTest body={testedBody(draft)} />
@@ -169,8 +169,8 @@ function Period({ draft, onChange, error }: PartProps & { readonly error: string
  */
 function HostOnly({ draft, onChange }: PartProps) {
   const { status } = useApp().live.live.value;
-  const isOneOfSeveral = status !== null && status.cluster !== null;
-  if (!isOneOfSeveral && !draft.hostOnly) return null;
+  const isClustered = status !== null && status.cluster !== null;
+  if (!isClustered && !draft.hostOnly) return null;
   return (
     <CheckField
       label={texts.hostOnly}
