@@ -146,11 +146,13 @@ t.test("no text makes the parser throw, and every limit it returns is valid", as
     )
     .map((items) => items.join(""));
   fc.assert(
-    fc.property(fc.oneof(anyText(), pieces), (text) => {
-      for (const { periodSeconds, maxRequests, maxTokens } of parse(text).limits) {
-        for (const value of [maxRequests, maxTokens])
-          if (value !== null && !(Number.isSafeInteger(value) && value > 0)) return false;
-        if (maxRequests === null && maxTokens === null) return false;
+    fc.property(fc.oneof(anyText(), pieces, fc.constant("enqueued=1")), (text) => {
+      for (const { periodSeconds, maxRequests, maxTokens, measureCaps } of parse(text).limits) {
+        const caps = [maxRequests, maxTokens, ...Object.values(measureCaps ?? {})].filter(
+          (cap) => cap !== null,
+        );
+        if (caps.length === 0) return false;
+        if (!caps.every((cap) => Number.isSafeInteger(cap) && cap > 0)) return false;
         if (periodSeconds === 0 && maxTokens !== null) return false;
       }
       return true;
