@@ -74,7 +74,7 @@ export async function followRecords(
         from,
         limit: 1,
         follower: name,
-        isFinished: true,
+        finished: true,
       });
       return;
     }

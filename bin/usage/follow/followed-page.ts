@@ -18,7 +18,7 @@ interface PageQuestion {
   /** Null if the daemon shouldn't report this follower. */
   readonly follower: string | null;
   /** Whether the follower has passed on all and ends. */
-  readonly isFinished?: boolean;
+  readonly finished?: boolean;
 }
 
 /** One page. Throws `CommandFailure` and `DaemonError`. */

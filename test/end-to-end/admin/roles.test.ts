@@ -118,6 +118,11 @@ for (const [path, { value }] of apps) {
   }
   requestIds.set(path, `sent${path}`.replaceAll("/", "-"));
 }
+// The proxy reports failed requests a moment after their answers.
+await until(
+  () => call("GET", "/admin/requests", master),
+  ({ text }) => paths.every((path) => text.includes(`failed${path}`.replaceAll("/", "-"))),
+);
 const ofTeam = new Map<AdminRole, Issued>();
 const ofAll = new Map<AdminRole, Issued>();
 for (const role of adminRoles) {
