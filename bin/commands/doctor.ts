@@ -37,6 +37,7 @@ import { type CommandFlags, jsonOption, tableView } from "../session/command-fla
 import { readConfiguration } from "../session/configuration.js";
 import { bodyOrThrow } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
+import { operatorKey } from "../session/operator-key.js";
 import type { Session } from "../session/terminal.js";
 import { unreadableFiles } from "../session/unreadable-files.js";
 import { type AdminClient, withDaemon } from "../session/with-daemon.js";
@@ -187,7 +188,7 @@ async function checkServices(
   }
   const url = config === null ? null : healthUrl(config);
   if (config !== null && url !== null) {
-    const { askHealth, operatorKey } = await import("../session/ask-health.js");
+    const { askHealth } = await import("../session/ask-health.js");
     const health = await askHealth(url, healthDeadlineMs, operatorKey(config));
     append(findings, checkProxy(health.body, health.reason, version));
   }

@@ -27,6 +27,7 @@ import {
 } from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
 import { bodyOrThrow } from "../session/daemon-answer.js";
+import { masterKeyOf } from "../session/operator-key.js";
 import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
@@ -140,7 +141,6 @@ async function askGateway(
   const url = adminUrl(config);
   if (url === null) throw fail("its port is chosen when it starts");
   const { openRemote } = await import("../remote/open-remote.js");
-  const { masterKeyOf } = await import("../session/ask-health.js");
   const env = { [remoteVariables.masterKey]: masterKeyOf(config) ?? undefined };
   const gateway = openRemote({ url, keyFile: null }, { env, nowMs });
   try {

@@ -11,6 +11,7 @@ import {
 } from "../session/configuration.js";
 import { bodyOrThrow } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
+import { operatorKey } from "../session/operator-key.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
 import { healthUrl } from "../text/http-url.js";
@@ -132,7 +133,7 @@ async function askProxy(loaded: LoadedConfiguration): Promise<Health> {
       reason: "unknown: its port is chosen when it starts",
     };
   // The help of other commands doesn't load node:http.
-  const { askHealth, operatorKey } = await import("../session/ask-health.js");
+  const { askHealth } = await import("../session/ask-health.js");
   return askHealth(url, healthDeadlineMs, operatorKey(loaded.config));
 }
 

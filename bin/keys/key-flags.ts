@@ -137,7 +137,7 @@ export function keyRotationFromFlags({
   overlap,
   model = [],
 }: KeyRotateFlags): ParsedArguments<{ readonly rotation: Readonly<Record<string, unknown>> }> {
-  const seconds = overlap?.trim() === "0" ? 0 : readDuration(overlap ?? "1s");
+  const seconds = overlap === undefined ? undefined : overlapSeconds(overlap);
   const models = model.length === 0 ? {} : { models: listOf(model) };
   const checked = parseKeyRotation(models);
   const problems: ArgumentProblem[] = checked.ok ? [] : [asFlagProblem(checked.failure)];
@@ -146,8 +146,13 @@ export function keyRotationFromFlags({
     problems.push({ message, param: "--overlap" });
   }
   if (problems.length > 0) return { ok: false, problems };
-  const overlapping = overlap === undefined ? {} : { overlap_seconds: seconds };
+  const overlapping = seconds === undefined ? {} : { overlap_seconds: seconds };
   return { ok: true, value: { rotation: { ...overlapping, ...models } } };
+}
+
+/** Null if the text is no duration. */
+function overlapSeconds(overlap: string): number | null {
+  return overlap.trim() === "0" ? 0 : readDuration(overlap);
 }
 
 const flagOf: Readonly<Record<string, string>> = {

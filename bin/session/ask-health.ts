@@ -3,12 +3,9 @@
  * a value, not an exception.
  */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { parseJson } from "../../shared/checked.js";
-import type { Config } from "../../shared/config/config.js";
-import { masterKey } from "../../shared/config/kinds/secret-kinds.js";
 
 /** The proxy's response. `reason` says why there is none; `body` is null if it wasn't JSON. */
 export interface Health {
@@ -78,32 +75,6 @@ async function get(
   const { signal } = options;
   const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
   return response;
-}
-
-/**
- * The credential for the details of a proxy with this configuration, if this user may read it. The
- * scrape token is preferred to the master key, since another program may listen on that port.
- */
-export function operatorKey({
-  server,
-  metrics,
-}: Pick<Config, "server" | "metrics">): string | null {
-  return metrics.token ?? keyIn(metrics.tokenFile) ?? masterKeyOf({ server });
-}
-
-/** The master key, if there is one and this user may read it. */
-export function masterKeyOf({ server }: Pick<Config, "server">): string | null {
-  return server.masterKey ?? keyIn(server.masterKeyFile);
-}
-
-function keyIn(file: string | null): string | null {
-  if (file === null) return null;
-  try {
-    return masterKey.parse(readFileSync(file, "utf8")) ?? null;
-  } catch {
-    // Only the service may read it: this user gets no details.
-    return null;
-  }
 }
 
 async function readBounded(response: http.IncomingMessage): Promise<string> {
