@@ -28,7 +28,7 @@ void runService({
         survives: (error) => proxy.survives(error),
         health: () => ({ status: proxy.status(), stuck: null }),
         reloadFailed: () => proxy.reloadFailed(),
-        stop: (atOnce) => proxy.stop(atOnce),
+        stop: (options) => proxy.stop(options),
         onReplaced: () => proxy.replaced(),
       };
     };

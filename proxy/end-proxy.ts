@@ -57,7 +57,7 @@ export class ProxyEnd {
    * requests, and cuts those that take too long. There is no grace period after `replaced` or with
    * `atOnce`.
    */
-  async stop(atOnce: boolean): Promise<void> {
+  async stop({ atOnce }: { readonly atOnce: boolean }): Promise<void> {
     const graceMs = atOnce || this.#closed !== null ? 0 : this.#times.drainGraceMs;
     this.#isStopping = true;
     if (graceMs > 0) await new Promise<void>((resolve) => this.#parts.schedule(graceMs, resolve));

@@ -58,7 +58,7 @@ interface RunningProxy {
    * Serves requests for a grace period (skipped with `atOnce`), drains and settles them, and closes
    * everything.
    */
-  stop(atOnce?: boolean): Promise<void>;
+  stop(options?: { readonly atOnce: boolean }): Promise<void>;
   /** Stops as `stop` does once a successor listens on the same sockets; `stop` speeds it up. */
   replaced(): Promise<void>;
 }
@@ -219,7 +219,7 @@ export async function prepareProxy({
       survives: (error) => !(error instanceof BrokenLimiterState),
       status: () => statusLine(gateway, url),
       reloadFailed: () => gateway.metrics.reloadFailed(),
-      stop: (atOnce = false) => ending.stop(atOnce),
+      stop: (options = { atOnce: false }) => ending.stop(options),
       replaced: () => ending.replaced(),
     };
   };

@@ -73,7 +73,7 @@ interface StartedService {
   /** Its health, for a supervisor. */
   health(): ServiceHealth;
   /** `atOnce`: without the grace in which load balancers notice the stop. */
-  stop(atOnce: boolean): Promise<void>;
+  stop(options: { readonly atOnce: boolean }): Promise<void>;
   /**
    * Ends a service that another process has replaced. It may take much longer; `stop` shortens it.
    */
@@ -243,7 +243,7 @@ function every(ms: number, run: () => void): () => void {
 
 function endNow(started: StartedService, { reason, atOnce }: StopRequest, log: Log): Promise<void> {
   log.info({ reason }, "stopping");
-  return started.stop(atOnce);
+  return started.stop({ atOnce });
 }
 
 /** Replacing may take long; a request to stop shortens it. */
@@ -253,7 +253,7 @@ function endReplacedService(
   log: Log,
 ): Promise<void> {
   log.info("replaced: this process accepts no more connections");
-  const ended = started.onReplaced?.() ?? started.stop(true);
+  const ended = started.onReplaced?.() ?? started.stop({ atOnce: true });
   return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);
 }
 

@@ -164,9 +164,9 @@ class Turn {
     this.texts = texts;
   }
 
-  add({ calls, answerTexts: said }: Turn): void {
+  add({ calls, answerTexts }: Turn): void {
     for (const call of calls) this.calls.push(call);
-    for (const text of said) this.answerTexts.push(text);
+    for (const text of answerTexts) this.answerTexts.push(text);
   }
 }
 
@@ -374,7 +374,11 @@ const contents: ReadItem = ({ role, parts }, turn) => {
       turn.results.push([result["name"], result["response"]]);
       addId(turn, result["id"]);
     } else if (part["thought"] !== true)
-      addContent(isModel ? turn.answerTexts : turn.userParts, [withoutMarks(part)], turn.texts);
+      addContent(
+        isModel ? turn.answerTexts : turn.userParts,
+        [withoutVolatileFields(part)],
+        turn.texts,
+      );
   }
   return isModel ? "model" : "client";
 };
@@ -421,7 +425,7 @@ function addContent(list: unknown[], content: unknown, texts: LongTexts): void {
       const { type, text } = block;
       if (typeof type === "string" && reasoningTypes.has(type)) continue;
       if (typeof text === "string") addText(list, text, texts);
-      else list.push(withoutMarks(block));
+      else list.push(withoutVolatileFields(block));
     }
 }
 
@@ -456,13 +460,14 @@ const gap = /^(?:\s|\\[nrt])+/;
 const reasoningTypes: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
 
 /** Without the fields that change from request to request. */
-function withoutMarks(block: Fields): Fields {
+function withoutVolatileFields(block: Fields): Fields {
   const remaining: Record<string, unknown> = {};
-  for (const name of Object.keys(block)) if (!marks.has(name)) remaining[name] = block[name];
+  for (const name of Object.keys(block))
+    if (!volatileFields.has(name)) remaining[name] = block[name];
   return remaining;
 }
 
-const marks: ReadonlySet<string> = new Set([
+const volatileFields: ReadonlySet<string> = new Set([
   "id",
   "cache_control",
   "thoughtSignature",

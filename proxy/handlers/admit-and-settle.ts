@@ -13,7 +13,7 @@ import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import type { Metered } from "../../shared/wire/message-to-daemon.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
-import { StandingCaller } from "../auth/standing-caller.js";
+import { WaitingCaller } from "../auth/waiting-caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
 import { admittedHeaders, messagesHeaders } from "../http/limit-headers.js";
@@ -58,7 +58,7 @@ export interface LimitedRequest {
   /** Whether it is work for later, such as a batch; see `LimiterClient.admit`. */
   readonly submission?: boolean;
   /** Whether the request can go to another model, which `ExhaustedLimit` names. */
-  readonly switches?: boolean;
+  readonly maySwitchModel?: boolean;
   /** The models to which exhausted rules and budgets have switched the request so far. */
   readonly uses?: readonly string[] | undefined;
   /** True if it can't go to another model. */
@@ -85,7 +85,7 @@ type AdmitContext = RequestContext<
  */
 export async function admitRequest(
   context: AdmitContext,
-  limited: LimitedRequest & { readonly switches?: false },
+  limited: LimitedRequest & { readonly maySwitchModel?: false },
 ): Promise<AdmittedRequest | null>;
 export async function admitRequest(
   context: AdmitContext,
@@ -104,21 +104,21 @@ export async function admitRequest(
     return null;
   }
   const askedMonoMs = monoMs();
-  const marked = submission ? targets : markUnpriced(gateway, targets);
+  const markedTargets = submission ? targets : markUnpriced(gateway, targets);
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
   const { waiting } = gateway.config;
-  const standing = waiting === null ? null : new StandingCaller(context);
+  const waitingCaller = waiting === null ? null : new WaitingCaller(context);
   const wait =
-    waiting === null || standing === null
+    waiting === null || waitingCaller === null
       ? undefined
-      : mayWait(context, waiting, { standing, nowMonoMs: askedMonoMs, onPlace });
+      : mayWait(context, waiting, { waitingCaller, nowMonoMs: askedMonoMs, onPlace });
   const session =
     limiter.notices.hasSessionBudgets && record.session !== "" ? record.session : undefined;
-  const details = { modelNames, uses, fixed, metered, wait, session };
-  const outcome = await limiter.admit(caller, marked, submission, details);
+  const details = { submission, modelNames, uses, fixed, metered, wait, session };
+  const outcome = await limiter.admit(caller, markedTargets, details);
   noteVerdict(context, outcome, monoMs() - askedMonoMs);
-  if (standing !== null && (waitedFor(outcome) !== undefined || outcome.kind === "left")) {
-    const refusal = await standing.end();
+  if (waitingCaller !== null && (waitedFor(outcome) !== undefined || outcome.kind === "left")) {
+    const refusal = await waitingCaller.end();
     if (refusal !== null && !exchange.gone) {
       if (outcome.kind === "admitted") limiter.withdraw(outcome.admission);
       refuseCaller(context, "model", refusal);
@@ -127,7 +127,7 @@ export async function admitRequest(
   }
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)
-    return limited.switches === true
+    return limited.maySwitchModel === true
       ? exhausted
       : await admitRequest(context, { ...limited, fixed: true });
   if (outcome.kind === "left") {
@@ -140,8 +140,8 @@ export async function admitRequest(
   }
   const { admission } = outcome;
   record.setCaller(admission);
-  if (marked !== targets && admission.target !== null)
-    admission.target = targets[marked.indexOf(admission.target)]!;
+  if (markedTargets !== targets && admission.target !== null)
+    admission.target = targets[markedTargets.indexOf(admission.target)]!;
   record.admission = admission;
   // A batch submission counts at no target; it goes to the first one.
   record.target = admission.target ?? targets[0]!;
@@ -172,7 +172,7 @@ export function metersOf(
 }
 
 interface MayWaitOptions extends Pick<LimitedRequest, "onPlace"> {
-  readonly standing: StandingCaller;
+  readonly waitingCaller: WaitingCaller;
   readonly nowMonoMs: number;
 }
 
@@ -180,7 +180,7 @@ interface MayWaitOptions extends Pick<LimitedRequest, "onPlace"> {
 function mayWait(
   { exchange, record }: AdmitContext,
   waiting: Waiting,
-  { standing, nowMonoMs, onPlace }: MayWaitOptions,
+  { waitingCaller, nowMonoMs, onPlace }: MayWaitOptions,
 ): MayWait | undefined {
   const preference = waitOf(exchange, waiting, nowMonoMs - record.startedMonoMs);
   if (preference === null) return undefined;
@@ -189,7 +189,7 @@ function mayWait(
     waitedMs: record.queuedMs ?? 0,
     onQueued(leave) {
       exchange.onGone(leave);
-      standing.begin(leave);
+      waitingCaller.begin(leave);
     },
     placeEveryMs: onPlace === undefined ? undefined : waiting.keepAliveMs,
     onPlace,
@@ -244,16 +244,17 @@ function replyRejected(
 }
 
 /**
- * Refuses and answers a request before its compressed body is read, so that a caller over its limit
- * costs no decoding. The model is in the body, so rules of targets apply later, with the admission.
+ * Refuses and answers a request before its compressed body is read, if the caller is over a limit,
+ * so that it costs no decoding; returns whether it did. The model is in the body, so rules of
+ * targets apply later, with the admission.
  */
-export async function isRefusedUnread(
+export async function refuseUnread(
   context: RequestContext<"limiter" | "config" | "monoMs" | "nowMs">,
-  submission = false,
+  request: Pick<LimitedRequest, "submission"> = {},
 ): Promise<boolean> {
   const { gateway, caller, record } = context;
   const askedMonoMs = gateway.monoMs();
-  const refusal = await gateway.limiter.refusal(caller, submission);
+  const refusal = await gateway.limiter.refusal(caller, request);
   record.addWait(gateway.monoMs() - askedMonoMs);
   if (refusal === null || refusal.kind === "left") return false;
   // Not refused here: the admission can still switch the model, wait, or refuse.

@@ -22,7 +22,7 @@ import type { RequestContext } from "../request-context.js";
 import { sessionOf } from "../routing/session.js";
 import { type ForwardResult, isGone } from "../upstream/forwarded.js";
 import { type McpCall, relayMcp } from "../upstream/passthrough/relay-mcp.js";
-import { admitRequest, finishRequest, isRefusedUnread, settleRequest } from "./admit-and-settle.js";
+import { admitRequest, finishRequest, refuseUnread, settleRequest } from "./admit-and-settle.js";
 import { refuseBeforeAdmission, refuseCaller } from "./refuse-request.js";
 
 /** A POST: one message. Never rejects. */
@@ -31,7 +31,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   const server = serverAt(gateway, exchange);
   if (server === null) return refuseBeforeAdmission(context, noServer(exchange));
   const isCompressed = exchange.header("content-encoding") !== undefined;
-  if (isCompressed && (await isRefusedUnread(context))) return;
+  if (isCompressed && (await refuseUnread(context))) return;
   const { bodyBytesMax } = gateway.config.server;
   const bodyResult = await exchange.readBody(bodyBytesMax);
   if (!bodyResult.ok) return refuseBeforeAdmission(context, unreadBody(bodyResult, bodyBytesMax));

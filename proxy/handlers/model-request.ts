@@ -21,9 +21,9 @@ import type { ForwardResult } from "../upstream/forwarded.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
 import {
   admitRequest,
-  isRefusedUnread,
   limitHeaders,
   metersOf,
+  refuseUnread,
   settleRequest,
 } from "./admit-and-settle.js";
 import { answerWarmUp } from "./answer-warm-up.js";
@@ -58,7 +58,7 @@ export async function modelRequest(
   const { gateway, record } = received;
   // Read. A compressed body is only decoded if the caller has requests left.
   const isCompressed = received.exchange.header("content-encoding") !== undefined;
-  if (isCompressed && (await isRefusedUnread(received))) return;
+  if (isCompressed && (await refuseUnread(received))) return;
   const result = await readCall(received, operation);
   if (!result.ok) return refuseBeforeAdmission(received, result.failure);
   const { call } = result;
@@ -110,7 +110,14 @@ export async function modelRequest(
     // Admit.
     const bounds = gateway.limiter.notices.hasHardLimits ? boundsOf(call, received.exchange) : null;
     const onPlace = keptAlive?.onPlace;
-    const limited = { targets, model: call.model, modelNames, switches: true, bounds, onPlace };
+    const limited = {
+      targets,
+      model: call.model,
+      modelNames,
+      maySwitchModel: true,
+      bounds,
+      onPlace,
+    };
     const outcome = await admitRequest(context, limited);
     if (outcome === null) return;
     const served =

@@ -36,7 +36,11 @@ export async function useOtherModel(
   for (;;) {
     const alternative = isForbidden ? null : await otherModel(context, { call, tools, name: use });
     if (alternative === null) {
-      const admitted = await admitRequest(context, { ...limited, switches: false, fixed: true });
+      const admitted = await admitRequest(context, {
+        ...limited,
+        maySwitchModel: false,
+        fixed: true,
+      });
       return admitted === null ? null : { ...served, admitted, call };
     }
     uses.push(use);

@@ -8,7 +8,7 @@
 
 import { googleMethods } from "../../shared/operation.js";
 import { percentDecoded } from "../../shared/text/percent-decoded.js";
-import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";
+import { type AdminEndpoint, adminIdRoutes, adminRoutes } from "./paths/admin-routes.js";
 
 /** Requests to a model, which are admitted, counted and limited. */
 const modelOperations = [
@@ -249,7 +249,7 @@ export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoint
   storedObjectRoute("conversations/{id}", "conversations", "GET", "POST", "DELETE"),
   storedObjectRoute("conversations/{id}/items", "conversations", "GET", "POST"),
   storedObjectRoute("conversations/{id}/items/{id}", "conversations", "GET", "DELETE"),
-  ...adminKeyRoutes.map(([path, methods, route]) => [path, { ...admin(methods), route }] as const),
+  ...adminIdRoutes.map(([path, methods, route]) => [path, { ...admin(methods), route }] as const),
 ];
 
 /** The area of a path, whether there is an endpoint or not. */

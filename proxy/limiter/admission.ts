@@ -89,6 +89,8 @@ export interface Place {
 
 /** The parts of an admission besides its targets; see `Admit`. */
 export interface AdmissionDetails {
+  /** Whether it is work for later, such as a batch; see `LimiterClient.admit`. False if absent. */
+  readonly submission?: boolean;
   readonly modelNames?: readonly string[] | undefined;
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;

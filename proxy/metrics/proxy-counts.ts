@@ -99,7 +99,7 @@ class LabelledSeries {
     this.#add = add;
   }
 
-  of(key: string): Series {
+  seriesOf(key: string): Series {
     let existing = this.#series.get(key);
     if (existing === undefined) {
       existing = this.#add(key);
@@ -139,8 +139,10 @@ export class ProxyCounts {
     this.table = table;
     this.#models = new ModelLabels(isVouchedFor);
     this.#targets = new TargetIndex(table, this.#models, types);
-    const ofPaths = [proxyMetrics.requests, proxyMetrics.tokens, proxyMetrics.cost];
-    this.#paths = new PathLabels(pathDepth, () => ofPaths.every((metric) => table.isRoomy(metric)));
+    const metricsByPath = [proxyMetrics.requests, proxyMetrics.tokens, proxyMetrics.cost];
+    this.#paths = new PathLabels(pathDepth, () =>
+      metricsByPath.every((metric) => table.isRoomy(metric)),
+    );
     this.#refused = new LabelledSeries((key) => table.add(proxyMetrics.refused, key.split("\n")));
     this.#failovers = new LabelledSeries((key) =>
       table.add(proxyMetrics.failovers, key.split("\n")),
@@ -153,9 +155,9 @@ export class ProxyCounts {
     this.#circuits = new LabelledSeries((key) =>
       table.add(proxyMetrics.openCircuits, key.split("\n")),
     );
-    this.#admission = table.of(proxyMetrics.admission);
-    this.#overhead = table.of(proxyMetrics.overhead);
-    this.#saved = table.of(proxyMetrics.savedTokens);
+    this.#admission = table.unlabelled(proxyMetrics.admission);
+    this.#overhead = table.unlabelled(proxyMetrics.overhead);
+    this.#saved = table.unlabelled(proxyMetrics.savedTokens);
   }
 
   countRequest(ended: EndedRequest): void {
@@ -163,7 +165,7 @@ export class ProxyCounts {
     observe(this.#httpSeries(method, route, status), proxyMetrics.httpDuration.buckets, seconds);
     if (endpoint === null) return;
     const series = this.#targets
-      .of(target, isSuccess(status))
+      .seriesOf(target, isSuccess(status))
       .seriesOfPath(this.#paths.labelOf(userPath, 1));
     count(series.requests(endpoint, status, stream));
   }
@@ -178,14 +180,16 @@ export class ProxyCounts {
     atMost,
     isAnswered,
   }: ChargedUsage): void {
-    const series = this.#targets.of(target, isAnswered);
+    const series = this.#targets.seriesOf(target, isAnswered);
     const pathSeries = series.seriesOfPath(this.#paths.labelOf(userPath, 0));
     const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
     const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens);
-    if (plain > 0) count(pathSeries.tokens(0, estimated), plain);
-    if (cachedInputTokens > 0) count(pathSeries.tokens(1, estimated), cachedInputTokens);
-    if (cacheWriteInputTokens > 0) count(pathSeries.tokens(2, estimated), cacheWriteInputTokens);
-    if (outputTokens > 0) count(pathSeries.tokens(3, estimated), outputTokens);
+    if (plain > 0) count(pathSeries.tokens("input", estimated), plain);
+    if (cachedInputTokens > 0)
+      count(pathSeries.tokens("cached_input", estimated), cachedInputTokens);
+    if (cacheWriteInputTokens > 0)
+      count(pathSeries.tokens("cache_write_input", estimated), cacheWriteInputTokens);
+    if (outputTokens > 0) count(pathSeries.tokens("output", estimated), outputTokens);
     if (cost !== null) count(pathSeries.cost, costUsd(cost));
     if (isUnpriced) count(series.unpriced);
     if (atMost !== null) count(series.unknownTokens, atMost.totalTokens);
@@ -195,8 +199,8 @@ export class ProxyCounts {
     const { target, operation, stream, startedMonoMs, endedMonoMs, forwarded } = attempt;
     const { status, outcome, usage, estimated, firstByteMonoMs } = forwarded;
     const isAnswered = outcome === "complete" && isSuccess(status);
-    const ofTarget = this.#targets.of(target, isAnswered);
-    const series = ofTarget.generation(operationName(operation));
+    const targetSeries = this.#targets.seriesOf(target, isAnswered);
+    const series = targetSeries.generation(operationName(operation));
     const { operationDuration, firstChunk, tokenUsage } = proxyMetrics;
     const seconds = (endedMonoMs - startedMonoMs) / 1000;
     observe(series.duration(errorType(forwarded)), operationDuration.buckets, seconds);
@@ -208,7 +212,7 @@ export class ProxyCounts {
   }
 
   countRefusal({ reason, scope, dimension }: RefusalLabels): void {
-    count(this.#refused.of(`${reason}\n${scope}\n${dimension}`));
+    count(this.#refused.seriesOf(`${reason}\n${scope}\n${dimension}`));
   }
 
   /** `ms`: how long the daemon took to give its verdict. */
@@ -225,14 +229,14 @@ export class ProxyCounts {
 
   /** `reason`: the provider's status, or `no_answer`. */
   failedOver(from: Target, reason: string): void {
-    count(this.#failovers.of(`${from.provider}\n${reason}`));
+    count(this.#failovers.seriesOf(`${from.provider}\n${reason}`));
   }
 
   /** Sets the targets with an open circuit; those without a label are counted. */
   circuitsAreOpen(targets: readonly Target[]): void {
     for (const { values } of this.#circuits.all()) values[0] = 0;
     for (const target of targets)
-      count(this.#circuits.of(`${target.provider}\n${this.#models.labelOf(target, false)}`));
+      count(this.#circuits.seriesOf(`${target.provider}\n${this.#models.labelOf(target, false)}`));
   }
 
   /** The number of requests cut by the stop of the proxy. */
@@ -245,25 +249,25 @@ export class ProxyCounts {
   }
 
   countCutStream(by: StreamCut): void {
-    count(this.#cuts.of(by));
+    count(this.#cuts.seriesOf(by));
   }
 
   countCacheLookup(result: "hit" | "miss"): void {
-    count(this.#cache.of(result));
+    count(this.#cache.seriesOf(result));
   }
 
   countSpans(result: "exported" | "failed" | "dropped", spans: number): void {
-    count(this.#spans.of(result), spans);
+    count(this.#spans.seriesOf(result), spans);
   }
 
   countToolCalls(tool: string, calls: number): void {
     const { size } = this.#toolNames;
     if (size < toolLabelsMax) this.#toolNames.add(tool);
-    count(this.#tools.of(this.#toolNames.has(tool) ? tool : other), calls);
+    count(this.#tools.seriesOf(this.#toolNames.has(tool) ? tool : other), calls);
   }
 
   countLoop(action: "warned" | "refused"): void {
-    count(this.#loops.of(action));
+    count(this.#loops.seriesOf(action));
   }
 
   countSavedTokens(tokens: number): void {
@@ -292,7 +296,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-const tokenTypes = ["input", "cached_input", "cache_write_input", "output"] as const;
+type TokenType = "input" | "cached_input" | "cache_write_input" | "output";
 
 /**
  * The series of one target, each looked up once per request and created when it is first counted.
@@ -353,7 +357,8 @@ class PathSeries {
   readonly #table: SeriesTable;
   readonly #labels: readonly string[];
   readonly #requests = new Map<string, Map<number, Series>>();
-  readonly #tokens: (Series | undefined)[] = [];
+  readonly #reportedTokens = new Map<TokenType, Series>();
+  readonly #estimatedTokens = new Map<TokenType, Series>();
   #cost: Series | null = null;
 
   constructor(table: SeriesTable, labels: readonly string[]) {
@@ -378,17 +383,12 @@ class PathSeries {
     return existing;
   }
 
-  /** `type`: the index in `tokenTypes`. */
-  tokens(type: number, estimated: boolean): Series {
-    const key = estimated ? type + tokenTypes.length : type;
-    let existing = this.#tokens[key];
+  tokens(type: TokenType, estimated: boolean): Series {
+    const byType = estimated ? this.#estimatedTokens : this.#reportedTokens;
+    let existing = byType.get(type);
     if (existing === undefined) {
-      existing = this.#table.add(proxyMetrics.tokens, [
-        ...this.#labels,
-        tokenTypes[type]!,
-        String(estimated),
-      ]);
-      this.#tokens[key] = existing;
+      existing = this.#table.add(proxyMetrics.tokens, [...this.#labels, type, String(estimated)]);
+      byType.set(type, existing);
     }
     return existing;
   }
@@ -453,7 +453,7 @@ class TargetIndex {
   }
 
   /** Null if the request reached no target. `isAnswered`: see `ModelLabels`. */
-  of(target: Target | null, isAnswered: boolean): TargetSeries {
+  seriesOf(target: Target | null, isAnswered: boolean): TargetSeries {
     if (target === null) return this.#seriesOfTarget("", "");
     // The name is nearly always its own label.
     const existing = this.#byProvider.get(target.provider)?.get(target.model);

@@ -33,9 +33,9 @@ export class Gauges {
     this.#lookedMonoMs = nowMonoMs;
     table.add(proxyMetrics.build, [ports.version, ports.nodeVersion]).values[0] = 1;
     table.add(proxyMetrics.config, [ports.configHash]).values[0] = 1;
-    table.of(proxyMetrics.reloadSucceeded).values[0] = 1;
-    table.of(proxyMetrics.reloadedAt).values[0] = ports.configReadMs / 1000;
-    table.of(proxyMetrics.priceListDate).values[0] = ports.listedMs / 1000;
+    table.unlabelled(proxyMetrics.reloadSucceeded).values[0] = 1;
+    table.unlabelled(proxyMetrics.reloadedAt).values[0] = ports.configReadMs / 1000;
+    table.unlabelled(proxyMetrics.priceListDate).values[0] = ports.listedMs / 1000;
   }
 
   /** Called once a second; measures the time without the daemon. */
@@ -43,19 +43,19 @@ export class Gauges {
     const ms = nowMonoMs - this.#lookedMonoMs;
     this.#lookedMonoMs = nowMonoMs;
     if (!this.#ports.limiter.reachable)
-      this.#table.of(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
+      this.#table.unlabelled(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
   }
 
   /** Call it when a reload failed, so that the old configuration stays in force. */
   reloadFailed(): void {
-    this.#table.of(proxyMetrics.reloadSucceeded).values[0] = 0;
+    this.#table.unlabelled(proxyMetrics.reloadSucceeded).values[0] = 0;
   }
 
   /** Updates all gauges that are read rather than counted. */
   update(reading: ProcessReading, lastStop: StopOutcome | null): void {
     const { limiter, sessions, capacity } = this.#ports;
     const set = (name: keyof typeof proxyMetrics, value: number): void => {
-      this.#table.of(proxyMetrics[name]).values[0] = value;
+      this.#table.unlabelled(proxyMetrics[name]).values[0] = value;
     };
     set("limiterReachable", limiter.reachable ? 1 : 0);
     set("unsettled", limiter.unsettled);
@@ -72,6 +72,6 @@ export class Gauges {
     set("heap", reading.heapBytes);
     set("startTime", reading.startedAtSeconds);
     set("openFiles", reading.openFiles ?? Number.NaN);
-    this.#table.of(proxyMetrics.loopLag).values.set(reading.loopLag);
+    this.#table.unlabelled(proxyMetrics.loopLag).values.set(reading.loopLag);
   }
 }

@@ -107,13 +107,13 @@ class Forwarding implements AnswerHandler {
     if (status >= 300) {
       this.#retryAfterMs = readRetryAfterMs(rawHeaders);
       this.#errorHeaders = rawHeaders;
-      return this.#meter.beginBody("unmetered", true);
+      return this.#meter.beginBody("unmetered", "held");
     }
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
     const form = this.#mustBeJson ? "json" : bodyForm(contentType, operation);
     // Audio reports no usage, and clients play it as it arrives.
     this.#passesAtOnce = form === "bytes";
-    this.#meter.beginBody(form, true);
+    this.#meter.beginBody(form, "held");
   }
 
   onChunk(chunk: Buffer): void {

@@ -49,9 +49,9 @@ export const absentUsage: UsageReading = { kind: "absent" };
  * it; the note says so. Calls of other models are added.
  */
 export function readUsage(usage: unknown): UsageReading {
-  const rare = isObject(usage) ? rareFields(usage) : noFields;
-  const reading = readWhole(usage, rare);
-  if (reading.kind !== "usage" || rare === noFields) return reading;
+  const uncommon = isObject(usage) ? uncommonFields(usage) : noFields;
+  const reading = readWhole(usage, uncommon);
+  if (reading.kind !== "usage" || uncommon === noFields) return reading;
   const parts = partsOf(usage as Fields, reading);
   return parts.length === 0 ? reading : withParts(reading, parts);
 }
@@ -77,34 +77,35 @@ const commonFields: ReadonlySet<string> = new Set([
 const noFields: Fields = {};
 
 /**
- * The object in which the fields that aren't common are looked up: the usage, or an empty object if
- * all fields of the usage are common. Some forty look-ups that find nothing cost more than this
+ * Where to look up uncommon fields: in the usage, or, if all of its fields are common, in
+ * `noFields`. Some forty look-ups that find nothing cost more than this
  * loop, since usages have many hidden classes.
  */
-function rareFields(usage: Fields): Fields {
+function uncommonFields(usage: Fields): Fields {
   for (const name in usage) if (!commonFields.has(name)) return usage;
   return noFields;
 }
 
-function readWhole(usage: unknown, rare: Fields): UsageReading {
+function readWhole(usage: unknown, uncommon: Fields): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
   if (!isObject(usage)) return invalid("usage", usage);
   const hasInputTokens = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
   const rawInput = hasInputTokens
     ? usage["input_tokens"]
-    : (usage["prompt_tokens"] ?? inputElsewhere(rare));
-  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"] ?? outputElsewhere(rare);
-  const rawTotal = usage["total_tokens"] ?? rare["totalTokenCount"] ?? rare["totalTokens"];
+    : (usage["prompt_tokens"] ?? inputElsewhere(uncommon));
+  const rawOutput =
+    usage["completion_tokens"] ?? usage["output_tokens"] ?? outputElsewhere(uncommon);
+  const rawTotal = usage["total_tokens"] ?? uncommon["totalTokenCount"] ?? uncommon["totalTokens"];
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return readUnits(usage);
   const notes: string[] = [];
-  const details = readDetails(usage, rare, notes);
+  const details = readDetails(usage, uncommon, notes);
   // Anthropic counts tokens read from and written to its cache beside the input, all others within
   // it.
   const besideInput =
-    (hasInputTokens || !isAbsent(rare["inputTokens"])) && details.areBesideInput
+    (hasInputTokens || !isAbsent(uncommon["inputTokens"])) && details.areBesideInput
       ? details.cached + details.written
       : 0;
-  const soundTokens = undetailedSoundTokens(rare, rawInput, rawOutput, rawTotal);
+  const soundTokens = undetailedSoundTokens(uncommon, rawInput, rawOutput, rawTotal);
   const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput + soundTokens);
   if (typeof counts === "string") return { kind: "invalid", reason: counts };
   const { inputTokens, outputTokens, isBareTotal } = counts;
@@ -114,7 +115,13 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
     const cachedText = `${details.cached} read, ${details.written} written`;
     notes.push(`cached tokens cut to the ${inputTokens} of the input: ${cachedText}`);
   }
-  const counted = { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens };
+  const counted = {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    soundTokens,
+  };
   return {
     kind: "usage",
     inputTokens,
@@ -122,8 +129,8 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
     totalTokens: inputTokens + outputTokens,
     cachedInputTokens,
     cacheWriteInputTokens,
-    reportedCost: readCost(rare, notes),
-    details: readUsageDetails(usage, counted, soundTokens, rare),
+    reportedCost: readCost(uncommon, notes),
+    details: readUsageDetails(usage, counted, uncommon),
     note: notes.length === 0 ? null : notes.join("; "),
     ...(isBareTotal ? { isBareTotal } : null),
   };
@@ -167,7 +174,10 @@ function partsOf(usage: Fields, whole: Usage): readonly UsagePart[] {
   if (iterations === undefined && tools === undefined && breakdown === undefined) return [];
   const parts: UsagePart[] = [];
   const add = (model: unknown, reported: unknown): void => {
-    const wholeUsage = readWhole(reported, isObject(reported) ? rareFields(reported) : noFields);
+    const wholeUsage = readWhole(
+      reported,
+      isObject(reported) ? uncommonFields(reported) : noFields,
+    );
     if (wholeUsage.kind !== "usage" || parts.length >= partsMax) return;
     const { kind: _kind, note: _note, ...counts } = wholeUsage;
     parts.push({ model: typeof model === "string" && model !== "" ? model : null, usage: counts });
@@ -308,21 +318,23 @@ interface Details {
   readonly areBesideInput: boolean;
 }
 
-function readDetails(usage: Fields, rare: Fields, notes: string[]): Details {
+function readDetails(usage: Fields, uncommon: Fields, notes: string[]): Details {
   const inner =
-    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? rare["input_token_details"];
+    usage["prompt_tokens_details"] ??
+    usage["input_tokens_details"] ??
+    uncommon["input_token_details"];
   const details = objectOf(inner);
-  const cacheRead = usage["cache_read_input_tokens"] ?? rare["cacheReadInputTokens"];
-  const cacheWrite = usage["cache_creation_input_tokens"] ?? rare["cacheWriteInputTokens"];
+  const cacheRead = usage["cache_read_input_tokens"] ?? uncommon["cacheReadInputTokens"];
+  const cacheWrite = usage["cache_creation_input_tokens"] ?? uncommon["cacheWriteInputTokens"];
   return {
     cached: readDetail(
       "cached tokens",
       details["cached_tokens"] ??
         cacheRead ??
-        rare["prompt_cache_hit_tokens"] ??
-        rare["cached_tokens"] ??
-        rare["cachedContentTokenCount"] ??
-        rare["total_cached_tokens"],
+        uncommon["prompt_cache_hit_tokens"] ??
+        uncommon["cached_tokens"] ??
+        uncommon["cachedContentTokenCount"] ??
+        uncommon["total_cached_tokens"],
       notes,
     ),
     written: readDetail(
@@ -396,36 +408,44 @@ interface Whole {
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
   readonly cacheWriteInputTokens: number;
+  /** Input tokens of sound, for a provider that doesn't detail them. */
+  readonly soundTokens?: number;
 }
 
 /**
  * The details; null if there are none. This runs for each answer, and most have hardly any details.
- * `soundTokens`: input tokens of sound, for a provider that doesn't detail them.
  */
 export function readUsageDetails(
   usage: Fields,
   whole: Whole,
-  soundTokens = 0,
-  rare = rareFields(usage),
+  uncommon = uncommonFields(usage),
 ): UsageDetails | null {
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = whole;
+  const {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    soundTokens = 0,
+  } = whole;
   const input = objectOf(
-    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? rare["input_token_details"],
+    usage["prompt_tokens_details"] ??
+      usage["input_tokens_details"] ??
+      uncommon["input_token_details"],
   );
   const output = objectOf(
     usage["completion_tokens_details"] ??
       usage["output_tokens_details"] ??
-      rare["output_token_details"],
+      uncommon["output_token_details"],
   );
   const cached = objectOf(input["cached_tokens_details"]);
-  const { promptTokensDetails, toolUsePromptTokensDetails, cacheTokensDetails } = rare;
-  const promptByModality = promptTokensDetails ?? rare["input_tokens_by_modality"];
-  const toolsByModality = toolUsePromptTokensDetails ?? rare["tool_use_tokens_by_modality"];
-  const cachedByModality = cacheTokensDetails ?? rare["cached_tokens_by_modality"];
+  const { promptTokensDetails, toolUsePromptTokensDetails, cacheTokensDetails } = uncommon;
+  const promptByModality = promptTokensDetails ?? uncommon["input_tokens_by_modality"];
+  const toolsByModality = toolUsePromptTokensDetails ?? uncommon["tool_use_tokens_by_modality"];
+  const cachedByModality = cacheTokensDetails ?? uncommon["cached_tokens_by_modality"];
   const outputByModality =
-    rare["candidatesTokensDetails"] ??
-    rare["responseTokensDetails"] ??
-    rare["output_tokens_by_modality"];
+    uncommon["candidatesTokensDetails"] ??
+    uncommon["responseTokensDetails"] ??
+    uncommon["output_tokens_by_modality"];
   const audioInputTokens = validPart(
     input["audio_tokens"] ??
       tokensOfModality("AUDIO", promptByModality, toolsByModality) ??
@@ -455,25 +475,25 @@ export function readUsageDetails(
   const reasoningTokens = validPart(
     output["reasoning_tokens"] ??
       output["thinking_tokens"] ??
-      rare["thoughtsTokenCount"] ??
-      rare["total_thought_tokens"],
+      uncommon["thoughtsTokenCount"] ??
+      uncommon["total_thought_tokens"],
     outputTokens,
   );
   const write1h =
     objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"] ??
-    writtenForAnHour(rare["cacheDetails"]);
+    writtenForAnHour(uncommon["cacheDetails"]);
   const cacheWrite1hTokens = validPart(write1h, cacheWriteInputTokens);
   const writeDetails = objectOf(input["cache_write_tokens_details"]);
   const cacheWrite12hTokens = validPart(
     writeDetails["ttl_12h_tokens"],
     cacheWriteInputTokens - cacheWrite1hTokens,
   );
-  const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(rare);
-  const searchUnits = validCalls(rare["search_units"]);
-  const images = validCalls(rare["images"]);
-  const pages = validCalls(rare["pages_processed"] ?? rare["pages"]);
-  const audioMs = validMilliseconds(rare);
-  const characters = validMeasure(rare["characters"]);
+  const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(uncommon);
+  const searchUnits = validCalls(uncommon["search_units"]);
+  const images = validCalls(uncommon["images"]);
+  const pages = validCalls(uncommon["pages_processed"] ?? uncommon["pages"]);
+  const audioMs = validMilliseconds(uncommon);
+  const characters = validMeasure(uncommon["characters"]);
   const serviceTier = tierIn(usage);
   const region = regionIn(usage["inference_geo"]);
   const tokens = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;

@@ -158,13 +158,13 @@ export class ResponseMeter {
   }
 
   /**
-   * Starts metering any other response. `isHeld`: no bytes go out before `release`. `unreadable`:
-   * why the usage can't be read, for the log.
+   * Starts metering any other response: one that is `held` until `release`, or `passed` on as it
+   * arrives. `unreadable`: why the usage can't be read, for the log.
    */
-  beginBody(form: BodyForm, isHeld: boolean, unreadable: string | null = null): void {
+  beginBody(form: BodyForm, mode: "held" | "passed", unreadable: string | null = null): void {
     this.#form = form;
     this.#unreadable = unreadable;
-    if (isHeld) this.#pieces = [];
+    if (mode === "held") this.#pieces = [];
     else if (form === "json") this.#passing = new JsonPicker(usagePicks);
   }
 

@@ -48,7 +48,7 @@ class ChatSearch implements SearchConversation {
   #message: Record<string, unknown> = {};
   readonly #calls = new Map<unknown, Call>();
   /** The index, in the client's answer, of each call of the client's tools. */
-  readonly #indexes = new Map<unknown, number>();
+  readonly #clientIndexes = new Map<unknown, number>();
   /** The first answer or chunk, for its fields beside the choices, such as its id. */
   #answerFields: JsonObject = {};
   #finishReason: unknown = null;
@@ -77,7 +77,7 @@ class ChatSearch implements SearchConversation {
     };
   }
 
-  body(isLast: boolean): JsonObject {
+  nextBody(isLast: boolean): JsonObject {
     const { web_search_options: _, tool_choice: toolChoice, ...rest } = this.#body;
     const isForced = toolChoice === "required" || isObject(toolChoice);
     // A call is forced only once, or the model would never answer.
@@ -85,7 +85,7 @@ class ChatSearch implements SearchConversation {
     this.#turns++;
     this.#message = { role: "assistant", content: "" };
     this.#calls.clear();
-    this.#indexes.clear();
+    this.#clientIndexes.clear();
     return {
       ...rest,
       messages: this.#messages,
@@ -94,7 +94,7 @@ class ChatSearch implements SearchConversation {
     };
   }
 
-  answer(answer: JsonObject): void {
+  readAnswer(answer: JsonObject): void {
     if (this.#turns === 1) this.#answerFields = answer;
     this.#usage = sumOfReports(this.#usage, answer["usage"]);
     const { choices } = answer;
@@ -110,7 +110,7 @@ class ChatSearch implements SearchConversation {
       this.#text += this.#text === "" ? content : `\n\n${content}`;
   }
 
-  event({ data }: StreamEvent): string {
+  readEvent({ data }: StreamEvent): string {
     if (data === "" || data === "[DONE]") return "";
     const value = parseJson(data);
     if (!isObject(value)) return "";
@@ -124,7 +124,7 @@ class ChatSearch implements SearchConversation {
     if (!isObject(choice)) return "";
     if (this.#answerFields["id"] === undefined) this.#answerFields = head;
     if (choice["finish_reason"]) this.#finishReason = choice["finish_reason"];
-    const delta = isObject(choice["delta"]) ? this.#forClient(choice["delta"]) : {};
+    const delta = isObject(choice["delta"]) ? this.#readDelta(choice["delta"]) : {};
     return Object.keys(delta).length === 0 ? "" : this.#eventText({ ...choice, delta });
   }
 
@@ -133,8 +133,8 @@ class ChatSearch implements SearchConversation {
     return formatEvent({ event: null, data: JSON.stringify(chunk) });
   }
 
-  /** Stores the delta, and removes the parts that only the model's next turn needs. */
-  #forClient(delta: JsonObject): JsonObject {
+  /** Stores a delta. Returns it for the client, without the calls of the search. */
+  #readDelta(delta: JsonObject): JsonObject {
     const { role, content, tool_calls: pieces, ...rest } = delta;
     const clientDelta: Record<string, unknown> = { ...rest };
     if (role !== undefined && this.#turns === 1) clientDelta["role"] = role;
@@ -147,14 +147,14 @@ class ChatSearch implements SearchConversation {
       this.#text += String(clientDelta["content"]);
     }
     const clientCalls = Array.isArray(pieces)
-      ? pieces.filter(isObject).flatMap((piece) => this.#piece(piece))
+      ? pieces.filter(isObject).flatMap((piece) => this.#readCallPiece(piece))
       : [];
     if (clientCalls.length > 0) clientDelta["tool_calls"] = clientCalls;
     return clientDelta;
   }
 
   /** Stores a piece of a call. Returns it for the client, unless the call is a search. */
-  #piece(piece: JsonObject): readonly JsonObject[] {
+  #readCallPiece(piece: JsonObject): readonly JsonObject[] {
     const { index, id, function: called } = piece;
     const { name = "", arguments: more = "" } = isObject(called) ? called : {};
     const call = this.#calls.get(index);
@@ -166,9 +166,9 @@ class ChatSearch implements SearchConversation {
       });
     else call.function.arguments += String(more);
     if (this.#isSearch(this.#calls.get(index)!)) return [];
-    if (!this.#indexes.has(index)) this.#indexes.set(index, this.#indexes.size);
+    if (!this.#clientIndexes.has(index)) this.#clientIndexes.set(index, this.#clientIndexes.size);
     const clientId = id === undefined ? {} : { id: this.#calls.get(index)!.id };
-    return [{ ...piece, ...clientId, index: this.#indexes.get(index) }];
+    return [{ ...piece, ...clientId, index: this.#clientIndexes.get(index) }];
   }
 
   #uniqueId(id: unknown): unknown {
@@ -196,11 +196,11 @@ class ChatSearch implements SearchConversation {
     return [...this.#calls.values()].some((call) => !this.#isSearch(call));
   }
 
-  searching(): string {
+  eventsBeforeSearches(): string {
     return "";
   }
 
-  searched(outcomes: readonly SearchOutcome[]): string {
+  readOutcomes(outcomes: readonly SearchOutcome[]): string {
     addResults(this.#results, outcomes);
     const tool_calls = [...this.#calls.values()];
     this.#messages.push({ ...this.#message, tool_calls });
@@ -224,11 +224,11 @@ class ChatSearch implements SearchConversation {
    * The last finish reason. A model that was told to stop searching and still calls has ended its
    * turn.
    */
-  #lastReason(): unknown {
+  #lastFinishReason(): unknown {
     return this.#finishReason === "tool_calls" && !this.isOver ? "stop" : this.#finishReason;
   }
 
-  whole(): JsonObject {
+  completeAnswer(): JsonObject {
     const { tool_calls: _, ...fields } = this.#message;
     const clientCalls = [...this.#calls.values()].filter((call) => !this.#isSearch(call));
     const annotations = this.#annotations();
@@ -238,7 +238,9 @@ class ChatSearch implements SearchConversation {
       ...(annotations.length === 0 ? {} : { annotations }),
       ...(clientCalls.length === 0 ? {} : { tool_calls: clientCalls }),
     };
-    const choices = [{ index: 0, message, logprobs: null, finish_reason: this.#lastReason() }];
+    const choices = [
+      { index: 0, message, logprobs: null, finish_reason: this.#lastFinishReason() },
+    ];
     return {
       ...this.#answerFields,
       choices,
@@ -250,7 +252,7 @@ class ChatSearch implements SearchConversation {
     if (this.#hasFailed) return "";
     const annotations = this.#annotations();
     const delta = annotations.length === 0 ? {} : { annotations };
-    const choices = [{ index: 0, delta, finish_reason: this.#lastReason() }];
+    const choices = [{ index: 0, delta, finish_reason: this.#lastFinishReason() }];
     const events = [{ ...this.#answerFields, choices }];
     if (isObject(this.#usage) && isCount(this.#usage["total_tokens"]))
       events.push({ ...this.#answerFields, choices: [], usage: this.#usage } as never);

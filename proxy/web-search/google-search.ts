@@ -22,13 +22,20 @@ import {
 import type { SearchResult } from "./search-provider.js";
 
 /** Google reads both spellings of a name. */
-const names = ["googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"];
+const searchToolNames = [
+  "googleSearch",
+  "google_search",
+  "googleSearchRetrieval",
+  "google_search_retrieval",
+];
 
 /** Null if the body has no web search. */
 export function googleSearch(body: JsonObject): SearchConversation | null {
   const { tools, contents } = body;
   if (!Array.isArray(tools) || !Array.isArray(contents)) return null;
-  const tool = tools.filter(isObject).find((tool) => names.some((name) => isObject(tool[name])));
+  const tool = tools
+    .filter(isObject)
+    .find((tool) => searchToolNames.some((name) => isObject(tool[name])));
   return tool === undefined ? null : new GoogleSearch(body, tools.filter(isObject), tool);
 }
 
@@ -62,14 +69,18 @@ class GoogleSearch implements SearchConversation {
       return Array.isArray(list) ? list.filter(isObject) : [];
     });
     this.#name = freeToolName(declared.map(({ name }) => name));
-    const search = { name: this.#name, description: toolDescription, parameters: parameters() };
+    const search = {
+      name: this.#name,
+      description: toolDescription,
+      parameters: googleParameters(),
+    };
     this.#tools = [
       ...tools.map(withoutSearch).filter((tool) => Object.keys(tool).length > 0),
       { functionDeclarations: [search] },
     ];
     const { contents } = body;
     this.#contents = Array.isArray(contents) ? [...(contents as readonly unknown[])] : [contents];
-    const settings = names.map((name) => tool[name]).find(isObject);
+    const settings = searchToolNames.map((name) => tool[name]).find(isObject);
     this.options = {
       maxUses: null,
       allowedDomains: [],
@@ -78,13 +89,13 @@ class GoogleSearch implements SearchConversation {
     };
   }
 
-  body(isLast: boolean): JsonObject {
+  nextBody(isLast: boolean): JsonObject {
     const { toolConfig, tool_config, ...rest } = this.#body;
     const requestedConfig = toolConfig ?? tool_config;
     const config = isLast
-      ? mode("NONE")
+      ? callingMode("NONE")
       : this.#turns > 0 && isForced(requestedConfig)
-        ? mode("AUTO")
+        ? callingMode("AUTO")
         : requestedConfig;
     this.#turns++;
     this.#turnParts = [];
@@ -97,12 +108,12 @@ class GoogleSearch implements SearchConversation {
     };
   }
 
-  answer(answer: JsonObject): void {
-    this.#take(answer);
+  readAnswer(answer: JsonObject): void {
+    this.#read(answer);
   }
 
   /** Stores an answer, and returns the parts for the client. */
-  #take(answer: JsonObject): readonly JsonObject[] {
+  #read(answer: JsonObject): readonly JsonObject[] {
     const { candidates, usageMetadata, ...others } = answer;
     if (this.#answerFields["responseId"] === undefined) this.#answerFields = others;
     if (isObject(usageMetadata)) this.#turnUsage = usageMetadata;
@@ -129,7 +140,7 @@ class GoogleSearch implements SearchConversation {
     return isObject(functionCall) && functionCall["name"] === this.#name;
   }
 
-  event({ event, data }: StreamEvent): string {
+  readEvent({ event, data }: StreamEvent): string {
     if (data === "") return "";
     const value = parseJson(data);
     if (!isObject(value)) return "";
@@ -137,7 +148,7 @@ class GoogleSearch implements SearchConversation {
       this.#hasFailed = true;
       return formatEvent({ event, data });
     }
-    const parts = this.#take(value);
+    const parts = this.#read(value);
     if (parts.length === 0) return "";
     return this.#eventText({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
   }
@@ -168,11 +179,11 @@ class GoogleSearch implements SearchConversation {
     );
   }
 
-  searching(): string {
+  eventsBeforeSearches(): string {
     return "";
   }
 
-  searched(outcomes: readonly SearchOutcome[]): string {
+  readOutcomes(outcomes: readonly SearchOutcome[]): string {
     addResults(this.#results, outcomes);
     for (const { call, error } of outcomes)
       if (error === null && call.query !== null) this.#queries.push(call.query);
@@ -217,7 +228,7 @@ class GoogleSearch implements SearchConversation {
     };
   }
 
-  #ending(parts: readonly JsonObject[]): JsonObject {
+  #lastChunk(parts: readonly JsonObject[]): JsonObject {
     const grounding = this.#queries.length === 0 ? {} : { groundingMetadata: this.#grounding() };
     const content = { role: "model", parts };
     const candidates = [{ ...this.#candidateFields, index: 0, content, ...grounding }];
@@ -225,26 +236,28 @@ class GoogleSearch implements SearchConversation {
     return { candidates, ...(usageMetadata === undefined ? {} : { usageMetadata }) };
   }
 
-  whole(): JsonObject {
-    return { ...this.#answerFields, ...this.#ending(this.#clientParts) };
+  completeAnswer(): JsonObject {
+    return { ...this.#answerFields, ...this.#lastChunk(this.#clientParts) };
   }
 
   lastEvents(): string {
-    return this.#hasFailed ? "" : this.#eventText(this.#ending([]));
+    return this.#hasFailed ? "" : this.#eventText(this.#lastChunk([]));
   }
 }
 
 /** Google's schemas have no `additionalProperties`. */
-function parameters(): JsonObject {
+function googleParameters(): JsonObject {
   const { additionalProperties: _, ...schema } = toolParameters;
   return schema;
 }
 
 function withoutSearch(tool: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(tool).filter(([name]) => !names.includes(name)));
+  return Object.fromEntries(
+    Object.entries(tool).filter(([name]) => !searchToolNames.includes(name)),
+  );
 }
 
-function mode(name: "AUTO" | "NONE"): JsonObject {
+function callingMode(name: "AUTO" | "NONE"): JsonObject {
   return { functionCallingConfig: { mode: name } };
 }
 

@@ -60,15 +60,17 @@ class MessagesSearch implements SearchConversation {
   #turns = 0;
   /** The client's content so far. */
   readonly #content: JsonObject[] = [];
-  #index = 0;
+  /** The client's index of the next block. */
+  #nextIndex = 0;
   /** The model's content in this turn, with ids of `#callIds`. */
   #blocks: JsonObject[] = [];
-  readonly #open = new Map<unknown, OpenBlock>();
-  #first: JsonObject | null = null;
-  #stop: JsonObject = {};
+  readonly #openBlocks = new Map<unknown, OpenBlock>();
+  #firstAnswer: JsonObject | null = null;
+  /** The reason why the last turn stopped, with its stop sequence. */
+  #stopFields: JsonObject = {};
   #usage: unknown;
   #turnUsage: unknown;
-  #searches = 0;
+  #searchCount = 0;
   #hasFailed = false;
 
   constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
@@ -89,7 +91,7 @@ class MessagesSearch implements SearchConversation {
     };
   }
 
-  body(isLast: boolean): JsonObject {
+  nextBody(isLast: boolean): JsonObject {
     const { tool_choice: toolChoice, ...rest } = this.#body;
     const choice = this.#choice(isObject(toolChoice) ? toolChoice : null, isLast);
     this.#turns++;
@@ -114,10 +116,10 @@ class MessagesSearch implements SearchConversation {
       : toolChoice;
   }
 
-  answer(answer: JsonObject): void {
-    this.#first ??= answer;
+  readAnswer(answer: JsonObject): void {
+    this.#firstAnswer ??= answer;
     const { content, stop_reason, stop_sequence, usage } = answer;
-    this.#stop = { stop_reason, stop_sequence };
+    this.#stopFields = { stop_reason, stop_sequence };
     this.#usage = sumOfReports(this.#usage, usage);
     for (const answered of Array.isArray(content) ? content.filter(isObject) : []) {
       const block = this.#withUniqueId(answered);
@@ -160,7 +162,7 @@ class MessagesSearch implements SearchConversation {
     }));
   }
 
-  event({ event, data }: StreamEvent): string {
+  readEvent({ event, data }: StreamEvent): string {
     const value = parseJson(data);
     if (!isObject(value)) return "";
     const { index, delta } = value;
@@ -173,21 +175,21 @@ class MessagesSearch implements SearchConversation {
       case "content_block_start": {
         const startBlock = isObject(value["content_block"]) ? value["content_block"] : {};
         const block = this.#withUniqueId(startBlock);
-        const clientIndex = this.#isCall(block) ? null : this.#index++;
-        this.#open.set(index, { block: { ...block }, json: "", clientIndex });
+        const clientIndex = this.#isCall(block) ? null : this.#nextIndex++;
+        this.#openBlocks.set(index, { block: { ...block }, json: "", clientIndex });
         if (clientIndex === null) return "";
         return eventText({ ...value, index: clientIndex, content_block: block });
       }
       case "content_block_delta": {
-        const open = this.#open.get(index);
+        const open = this.#openBlocks.get(index);
         if (open === undefined || !isObject(delta)) return "";
         addDelta(open, delta);
         return open.clientIndex === null ? "" : eventText({ ...value, index: open.clientIndex });
       }
       case "content_block_stop":
-        return this.#closed(index);
+        return this.#onBlockStop(index);
       case "message_delta":
-        if (isObject(delta)) this.#stop = delta;
+        if (isObject(delta)) this.#stopFields = delta;
         this.#turnUsage = { ...(this.#turnUsage as object), ...withoutNulls(value["usage"]) };
         return "";
       case "message_stop":
@@ -201,10 +203,10 @@ class MessagesSearch implements SearchConversation {
     }
   }
 
-  #closed(modelIndex: unknown): string {
-    const open = this.#open.get(modelIndex);
+  #onBlockStop(modelIndex: unknown): string {
+    const open = this.#openBlocks.get(modelIndex);
     if (open === undefined) return "";
-    this.#open.delete(modelIndex);
+    this.#openBlocks.delete(modelIndex);
     const { block, json, clientIndex: index } = open;
     // The arguments in an answer that was cut are incomplete.
     if (json !== "") block["input"] = parseJson(json) ?? {};
@@ -222,7 +224,7 @@ class MessagesSearch implements SearchConversation {
 
   /** A complete block as events. */
   #eventsOf(block: JsonObject): string {
-    const index = this.#index++;
+    const index = this.#nextIndex++;
     const { input, ...rest } = block;
     const isUse = block["type"] === "server_tool_use";
     const start = isUse ? { ...rest, input: {} } : block;
@@ -243,19 +245,19 @@ class MessagesSearch implements SearchConversation {
   get isOver(): boolean {
     return (
       this.#hasFailed ||
-      this.#stop["stop_reason"] === "max_tokens" ||
+      this.#stopFields["stop_reason"] === "max_tokens" ||
       this.#blocks.some((block) => block["type"] === "tool_use" && !this.#isCall(block))
     );
   }
 
   /** The blocks of the calls have been sent. */
-  searching(): string {
+  eventsBeforeSearches(): string {
     return "";
   }
 
-  searched(outcomes: readonly SearchOutcome[]): string {
+  readOutcomes(outcomes: readonly SearchOutcome[]): string {
     addResults(this.#results, outcomes);
-    this.#searches += searchCount(outcomes);
+    this.#searchCount += searchCount(outcomes);
     const results = outcomes.map((outcome) => ({
       type: "tool_result",
       tool_use_id: outcome.call.id,
@@ -271,11 +273,11 @@ class MessagesSearch implements SearchConversation {
     return blocks.map((block) => this.#eventsOf(block)).join("");
   }
 
-  whole(): JsonObject {
+  completeAnswer(): JsonObject {
     return {
-      ...this.#first,
+      ...this.#firstAnswer,
       content: this.#content,
-      ...this.#ending(),
+      ...this.#lastStop(),
       usage: this.#totalUsage(),
     };
   }
@@ -283,7 +285,7 @@ class MessagesSearch implements SearchConversation {
   lastEvents(): string {
     if (this.#hasFailed) return "";
     return (
-      eventText({ type: "message_delta", delta: this.#ending(), usage: this.#totalUsage() }) +
+      eventText({ type: "message_delta", delta: this.#lastStop(), usage: this.#totalUsage() }) +
       eventText({ type: "message_stop" })
     );
   }
@@ -291,14 +293,14 @@ class MessagesSearch implements SearchConversation {
   /**
    * How the turn ended. A model that was told to stop searching and still calls has ended its turn.
    */
-  #ending(): JsonObject {
-    const isCut = this.#stop["stop_reason"] === "tool_use" && !this.isOver;
-    return isCut ? { ...this.#stop, stop_reason: "end_turn" } : this.#stop;
+  #lastStop(): JsonObject {
+    const isCut = this.#stopFields["stop_reason"] === "tool_use" && !this.isOver;
+    return isCut ? { ...this.#stopFields, stop_reason: "end_turn" } : this.#stopFields;
   }
 
   #totalUsage(): JsonObject {
     const usage = isObject(this.#usage) ? this.#usage : {};
-    return { ...usage, server_tool_use: { web_search_requests: this.#searches } };
+    return { ...usage, server_tool_use: { web_search_requests: this.#searchCount } };
   }
 }
 

@@ -56,17 +56,18 @@ class ResponsesSearch implements SearchConversation {
   #items: JsonObject[] = [];
   /** The client's index of each item of this turn; null for a search. */
   readonly #indexes = new Map<unknown, number | null>();
-  #index = 0;
-  #sequence = 0;
-  #first: JsonObject = {};
-  #last: JsonObject = {};
+  /** The client's index of the next item, and the number of the next event. */
+  #nextIndex = 0;
+  #nextSequence = 0;
+  #firstResponse: JsonObject = {};
+  #lastResponse: JsonObject = {};
   #usage: unknown;
   #hasFailed = false;
   readonly #callIds = new UniqueIds();
   /** The call ids of this turn, by the index of their item. */
   readonly #turnCallIds = new Map<unknown, string>();
   /** The ids of items of earlier turns. */
-  readonly #ids = new Set<unknown>();
+  readonly #earlierIds = new Set<unknown>();
 
   constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
     this.#body = body;
@@ -96,12 +97,12 @@ class ResponsesSearch implements SearchConversation {
     };
   }
 
-  body(isLast: boolean): JsonObject {
+  nextBody(isLast: boolean): JsonObject {
     const { tool_choice: choice, include: _, ...rest } = this.#body;
     const include = this.#include.filter((name) => name !== sourcesField);
     const chosen = isLast ? "none" : this.#choice(choice);
     this.#turns++;
-    for (const { id } of this.#items) if (typeof id === "string") this.#ids.add(id);
+    for (const { id } of this.#items) if (typeof id === "string") this.#earlierIds.add(id);
     this.#items = [];
     this.#indexes.clear();
     this.#turnCallIds.clear();
@@ -122,22 +123,22 @@ class ResponsesSearch implements SearchConversation {
     return isSearch(choice) ? { type: "function", name: this.#name } : choice;
   }
 
-  answer(answer: JsonObject): void {
-    if (this.#turns === 1) this.#first = answer;
-    this.#ended(answer);
+  readAnswer(answer: JsonObject): void {
+    if (this.#turns === 1) this.#firstResponse = answer;
+    this.#noteEnd(answer);
     const { output } = answer;
     for (const [i, outputItem] of (Array.isArray(output)
       ? output.filter(isObject)
       : []
     ).entries()) {
-      const item = this.#withOwnCall(outputItem, i);
+      const item = this.#withUniqueCallId(outputItem, i);
       this.#items.push(item);
-      if (!this.#isCall(item)) this.#output.push(this.#renamed(this.#annotated(item)));
+      if (!this.#isCall(item)) this.#output.push(this.#withUniqueId(this.#withAnnotations(item)));
     }
   }
 
-  #ended(response: JsonObject): void {
-    this.#last = response;
+  #noteEnd(response: JsonObject): void {
+    this.#lastResponse = response;
     this.#usage = sumOfReports(this.#usage, response["usage"]);
     if (response["status"] === "failed") this.#hasFailed = true;
   }
@@ -146,7 +147,7 @@ class ResponsesSearch implements SearchConversation {
     return type === "function_call" && name === this.#name;
   }
 
-  #withOwnCall(item: JsonObject, index: unknown): JsonObject {
+  #withUniqueCallId(item: JsonObject, index: unknown): JsonObject {
     const { call_id: id } = item;
     if (typeof id !== "string") return item;
     const callId = this.#turnCallIds.get(index) ?? this.#callIds.of(id);
@@ -158,13 +159,13 @@ class ResponsesSearch implements SearchConversation {
    * Renames ids that repeat: each turn of a translated provider counts its items from 0, but ids
    * must differ within a response.
    */
-  #renamed(item: JsonObject): JsonObject {
+  #withUniqueId(item: JsonObject): JsonObject {
     const { id } = item;
-    return this.#ids.has(id) ? { ...item, id: this.#uniqueId(id) } : item;
+    return this.#earlierIds.has(id) ? { ...item, id: this.#uniqueId(id) } : item;
   }
 
   #uniqueId(id: unknown): unknown {
-    return this.#ids.has(id) ? `${String(id)}_${this.#turns}` : id;
+    return this.#earlierIds.has(id) ? `${String(id)}_${this.#turns}` : id;
   }
 
   #annotations(text: unknown): readonly JsonObject[] {
@@ -183,46 +184,51 @@ class ResponsesSearch implements SearchConversation {
     return { ...part, annotations: this.#annotations(part["text"]) };
   }
 
-  #annotated(item: JsonObject): JsonObject {
+  #withAnnotations(item: JsonObject): JsonObject {
     const { type, content } = item;
     if (type !== "message" || !Array.isArray(content)) return item;
     return { ...item, content: content.map((part) => this.#annotatedPart(part)) };
   }
 
-  event({ data }: StreamEvent): string {
+  readEvent({ data }: StreamEvent): string {
     if (data === "" || data === "[DONE]") return "";
     const value = parseJson(data);
     if (!isObject(value)) return "";
     const { type, output_index: outputIndex } = value;
-    const item = isObject(value["item"]) ? this.#withOwnCall(value["item"], outputIndex) : null;
+    const item = isObject(value["item"])
+      ? this.#withUniqueCallId(value["item"], outputIndex)
+      : null;
     switch (type) {
       case "response.created":
       case "response.in_progress": {
         if (this.#turns > 1 || !isObject(value["response"])) return "";
-        this.#first = value["response"];
-        return this.#eventText({ ...value, response: this.#asAsked(this.#first) });
+        this.#firstResponse = value["response"];
+        return this.#eventText({ ...value, response: this.#withClientTools(this.#firstResponse) });
       }
       case "response.completed":
       case "response.incomplete":
       case "response.failed":
-        if (isObject(value["response"])) this.#ended(value["response"]);
+        if (isObject(value["response"])) this.#noteEnd(value["response"]);
         return "";
       case "error": {
         const { code = null, message = null } = value;
-        this.#ended({ status: "failed", error: { code, message } });
+        this.#noteEnd({ status: "failed", error: { code, message } });
         return this.#eventText(value);
       }
       case "response.output_item.added":
-        this.#indexes.set(outputIndex, item !== null && this.#isCall(item) ? null : this.#index++);
+        this.#indexes.set(
+          outputIndex,
+          item !== null && this.#isCall(item) ? null : this.#nextIndex++,
+        );
         break;
       case "response.output_item.done":
-        if (item !== null) return this.#done(item, outputIndex);
+        if (item !== null) return this.#onItemDone(item, outputIndex);
         break;
     }
     const index = this.#indexes.get(outputIndex) ?? null;
     if (outputIndex !== undefined && index === null) return "";
     const renamed = { ...value };
-    if (item !== null) renamed["item"] = this.#renamed(item);
+    if (item !== null) renamed["item"] = this.#withUniqueId(item);
     if (renamed["item_id"] !== undefined) renamed["item_id"] = this.#uniqueId(renamed["item_id"]);
     const renumbered = outputIndex === undefined ? renamed : { ...renamed, output_index: index };
     if (type === "response.content_part.done")
@@ -242,17 +248,17 @@ class ResponsesSearch implements SearchConversation {
     return added.join("") + this.#eventText(renumbered);
   }
 
-  #done(item: JsonObject, index: unknown): string {
+  #onItemDone(item: JsonObject, index: unknown): string {
     this.#items.push(item);
     if (this.#isCall(item)) return "";
-    const annotated = this.#renamed(this.#annotated(item));
+    const annotated = this.#withUniqueId(this.#withAnnotations(item));
     this.#output.push(annotated);
     const place = { output_index: this.#indexes.get(index) ?? null, item: annotated };
     return this.#eventText({ type: "response.output_item.done", ...place });
   }
 
   #eventText(event: JsonObject): string {
-    const numbered = { ...event, sequence_number: this.#sequence++ };
+    const numbered = { ...event, sequence_number: this.#nextSequence++ };
     return formatEvent({ event: String(event["type"]), data: JSON.stringify(numbered) });
   }
 
@@ -273,7 +279,7 @@ class ResponsesSearch implements SearchConversation {
   get isOver(): boolean {
     return (
       this.#hasFailed ||
-      this.#last["status"] === "incomplete" ||
+      this.#lastResponse["status"] === "incomplete" ||
       this.#items.some(
         (item) =>
           (item["type"] === "function_call" || item["type"] === "custom_tool_call") &&
@@ -282,11 +288,11 @@ class ResponsesSearch implements SearchConversation {
     );
   }
 
-  searching(): string {
+  eventsBeforeSearches(): string {
     return this.calls
       .map((call, i) => {
-        const output_index = this.#index + i;
-        const item = searchItem({ call, results: [], error: null }, "in_progress", false);
+        const output_index = this.#nextIndex + i;
+        const item = searchItem(call, "in_progress", null);
         const place = { output_index, item_id: item["id"] };
         return (
           this.#eventText({ type: "response.output_item.added", output_index, item }) +
@@ -297,7 +303,7 @@ class ResponsesSearch implements SearchConversation {
       .join("");
   }
 
-  searched(outcomes: readonly SearchOutcome[]): string {
+  readOutcomes(outcomes: readonly SearchOutcome[]): string {
     addResults(this.#results, outcomes);
     append(this.#input, this.#items);
     for (const outcome of outcomes)
@@ -310,8 +316,8 @@ class ResponsesSearch implements SearchConversation {
     return outcomes
       .map((outcome) => {
         const status = outcome.error === null ? "completed" : "failed";
-        const item = searchItem(outcome, status, hasSources);
-        const output_index = this.#index++;
+        const item = searchItem(outcome.call, status, hasSources ? outcome.results : null);
+        const output_index = this.#nextIndex++;
         this.#output.push(item);
         const place = { output_index, item_id: item["id"] };
         return (
@@ -322,35 +328,47 @@ class ResponsesSearch implements SearchConversation {
       .join("");
   }
 
-  whole(): JsonObject {
-    const { id = this.#last["id"] ?? "resp_failed", created_at } = this.#first;
+  completeAnswer(): JsonObject {
+    const { id = this.#lastResponse["id"] ?? "resp_failed", created_at } = this.#firstResponse;
     const usage = this.#usage ?? null;
-    return this.#asAsked({ ...this.#last, id, created_at, output: this.#output, usage });
+    return this.#withClientTools({
+      ...this.#lastResponse,
+      id,
+      created_at,
+      output: this.#output,
+      usage,
+    });
   }
 
   /** The response with the client's tools instead of the function. */
-  #asAsked(response: JsonObject): JsonObject {
+  #withClientTools(response: JsonObject): JsonObject {
     const { tools, tool_choice = "auto" } = this.#body;
     return { ...response, tools, tool_choice };
   }
 
   lastEvents(): string {
-    const { status = "failed" } = this.#last;
-    return this.#eventText({ type: `response.${String(status)}`, response: this.whole() });
+    const { status = "failed" } = this.#lastResponse;
+    return this.#eventText({ type: `response.${String(status)}`, response: this.completeAnswer() });
   }
 }
 
+/** `results`: null unless the client requested their sources. */
 function searchItem(
-  { call, results }: SearchOutcome,
+  call: SearchCall,
   status: "in_progress" | "completed" | "failed",
-  hasSources: boolean,
+  results: readonly SearchResult[] | null,
 ): JsonObject {
   const query = call.query ?? "";
-  const sources = results.map(({ url }) => ({ type: "url", url }));
+  const sources = results?.map(({ url }) => ({ type: "url", url }));
   return {
     type: "web_search_call",
     id: `ws_${call.id.replace(/\W/g, "_")}`,
     status,
-    action: { type: "search", query, queries: [query], ...(hasSources ? { sources } : {}) },
+    action: {
+      type: "search",
+      query,
+      queries: [query],
+      ...(sources === undefined ? {} : { sources }),
+    },
   };
 }

@@ -42,11 +42,11 @@ export interface SearchOutcome {
 export interface SearchConversation {
   readonly options: SearchOptions;
   /** The body of the next turn. `isLast`: the model may not search again. */
-  body(isLast: boolean): JsonObject;
+  nextBody(isLast: boolean): JsonObject;
   /** Reads the complete answer of a turn. */
-  answer(answer: JsonObject): void;
+  readAnswer(answer: JsonObject): void;
   /** Reads an event of a turn. Returns the client's events for it. */
-  event(event: StreamEvent): string;
+  readEvent(event: StreamEvent): string;
   /** The searches of the last turn. */
   readonly calls: readonly SearchCall[];
   /**
@@ -55,11 +55,11 @@ export interface SearchConversation {
    */
   readonly isOver: boolean;
   /** The client's events before the searches of `calls` run. */
-  searching(): string;
+  eventsBeforeSearches(): string;
   /** Reads the outcomes of all `calls`, in order. Returns the client's events for them. */
-  searched(outcomes: readonly SearchOutcome[]): string;
-  /** The answer of all turns. */
-  whole(): JsonObject;
+  readOutcomes(outcomes: readonly SearchOutcome[]): string;
+  /** The answer of all turns, for a client without a stream. */
+  completeAnswer(): JsonObject;
   /** The last events of the stream. */
   lastEvents(): string;
 }

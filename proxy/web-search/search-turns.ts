@@ -15,7 +15,7 @@ import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { EventSplitter } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import { providerOf } from "../gateway.js";
-import { isRefusedUnread } from "../handlers/admit-and-settle.js";
+import { refuseUnread } from "../handlers/admit-and-settle.js";
 import { modelRequest } from "../handlers/model-request.js";
 import { headerOf, pairsWhose } from "../http/copy-headers.js";
 import type { BodyResult, Exchange } from "../http/exchange.js";
@@ -68,7 +68,7 @@ export async function searchingRequest(
   if (dialect === undefined) return modelRequest(context, operation);
   const { gateway, exchange } = context;
   const isCompressed = exchange.header("content-encoding") !== undefined;
-  if (isCompressed && (await isRefusedUnread(context))) return;
+  if (isCompressed && (await refuseUnread(context))) return;
   const bodyResult = await exchange.readBody(gateway.config.server.bodyBytesMax);
   const unchanged = { ...context, exchange: new ReadExchange(exchange, bodyResult) };
   if (!bodyResult.ok || !dialect.signs.some((sign) => bodyResult.bytes.includes(sign)))
@@ -82,7 +82,7 @@ export async function searchingRequest(
   const isArray = isOfGoogle && !wantsEvents(exchange.query);
   if (body === null || conversation === null || isArray || needsNoSearch(context, operation, body))
     return modelRequest(unchanged, operation);
-  const turns = new SearchTurns(context, operation, search, conversation);
+  const turns = new SearchTurns(context, { operation, search, conversation });
   return turns.run(isOfGoogle || body["stream"] === true);
 }
 
@@ -126,6 +126,12 @@ function searchesItself(
 /** The longest query that all search providers take. */
 const queryCharsMax = 400;
 
+interface SearchRequest {
+  readonly operation: ModelOperation;
+  readonly search: WebSearch;
+  readonly conversation: SearchConversation;
+}
+
 class SearchTurns {
   readonly #context: RequestContext;
   readonly #operation: ModelOperation;
@@ -134,12 +140,7 @@ class SearchTurns {
   /** The number of searches that may still run. */
   #searchesLeft: number;
 
-  constructor(
-    context: RequestContext,
-    operation: ModelOperation,
-    search: WebSearch,
-    conversation: SearchConversation,
-  ) {
+  constructor(context: RequestContext, { operation, search, conversation }: SearchRequest) {
     this.#context = context;
     this.#operation = operation;
     this.#search = search;
@@ -153,14 +154,14 @@ class SearchTurns {
     const conversation = this.#conversation;
     for (let isFirst = true; ; isFirst = false) {
       const isLast = this.#searchesLeft === 0;
-      const turn = await this.#turn(conversation.body(isLast), stream, isFirst);
+      const turn = await this.#turn(conversation.nextBody(isLast), stream, isFirst);
       if (turn === null) return;
       const { calls } = conversation;
       if (calls.length > 0) {
-        if (stream) this.#write(conversation.searching());
+        if (stream) this.#write(conversation.eventsBeforeSearches());
         const outcomes = await this.#runSearches(calls);
         if (exchange.gone) return this.#context.record.markGone(exchange);
-        const events = conversation.searched(outcomes);
+        const events = conversation.readOutcomes(outcomes);
         if (stream) this.#write(events);
       }
       if (calls.length > 0 && !isLast && !conversation.isOver) continue;
@@ -168,7 +169,7 @@ class SearchTurns {
         this.#write(conversation.lastEvents());
         return exchange.end();
       }
-      return exchange.reply(200, turn.headers, writeExactly(conversation.whole()), "utf8");
+      return exchange.reply(200, turn.headers, writeExactly(conversation.completeAnswer()), "utf8");
     }
   }
 
@@ -182,17 +183,17 @@ class SearchTurns {
     const conversation = this.#conversation;
     const turn = new TurnExchange(exchange, Buffer.from(writeExactly(body)), (events) => {
       let text = "";
-      for (const event of events) text += conversation.event(event);
+      for (const event of events) text += conversation.readEvent(event);
       return text;
     });
     await modelRequest({ ...this.#context, exchange: turn, searches: true }, this.#operation);
     if (exchange.gone || turn.isCut) return null;
-    exchange.onGone(() => turn.left());
+    exchange.onGone(() => turn.onClientGone());
     await turn.ended;
     if (exchange.gone || turn.isCut) return null;
     if (turn.status === 200 && turn.isStream === stream) {
       const answer = stream ? null : parseJson(turn.text);
-      if (!stream && isObject(answer)) conversation.answer(answer);
+      if (!stream && isObject(answer)) conversation.readAnswer(answer);
       if (stream || isObject(answer)) return turn;
     }
     record.note ??= isFirst ? null : "a turn after a search failed";
@@ -269,15 +270,15 @@ class SearchTurns {
 
 /** The client's exchange with the body that was read from it. */
 class ReadExchange extends DelegatedExchange {
-  readonly #body0: BodyResult;
+  readonly #bodyResult: BodyResult;
 
   constructor(exchange: Exchange, bodyResult: BodyResult) {
     super(exchange);
-    this.#body0 = bodyResult;
+    this.#bodyResult = bodyResult;
   }
 
   override async readBody(): Promise<BodyResult> {
-    return this.#body0;
+    return this.#bodyResult;
   }
 }
 
@@ -380,8 +381,7 @@ class TurnExchange extends DelegatedExchange {
     this.#end();
   }
 
-  /** The client has disconnected. */
-  left(): void {
+  onClientGone(): void {
     this.#end();
   }
 }

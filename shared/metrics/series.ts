@@ -99,7 +99,7 @@ export class SeriesTable {
   }
 
   /** The series of a metric without labels. */
-  of(metric: Metric): Series {
+  unlabelled(metric: Metric): Series {
     return this.#families.get(metric)!.series[0]!;
   }
 

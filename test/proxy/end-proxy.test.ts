@@ -35,7 +35,7 @@ function ending(stopIdleMs = 0) {
 t.test("a stop takes requests for the grace, says that it isn't ready, then closes", async (t) => {
   const { end, asked, timers, closed } = ending();
   t.notOk(end.stopping);
-  const stopped = end.stop(false);
+  const stopped = end.stop({ atOnce: false });
   t.ok(end.stopping);
   t.same(asked, [], "nothing is closed during the grace");
   t.equal(timers[0]?.ms, 2_000);
@@ -50,19 +50,19 @@ t.test("a stop takes requests for the grace, says that it isn't ready, then clos
 t.test("an immediate stop has no grace period", async (t) => {
   const { end, asked, timers, closed } = ending();
   closed();
-  await end.stop(true);
+  await end.stop({ atOnce: true });
   t.same(asked, ["sessions", "live feed", "close 0 25000", "finish"]);
   t.same(timers, []);
 });
 
 t.test("where a supervisor holds the socket, what is on its way has time to arrive", async (t) => {
   const { end, asked, timers } = ending(heldIdleMs);
-  void end.stop(false);
+  void end.stop({ atOnce: false });
   timers[0]!.run();
   await null;
   t.equal(asked.at(-1), "close 1000 25000");
   const other = ending(heldIdleMs);
-  void other.end.stop(true);
+  void other.end.stop({ atOnce: true });
   t.equal(other.asked.at(-1), "close 0 25000", "but not at once");
 });
 
@@ -81,7 +81,7 @@ t.test("a replaced proxy stays ready, and gives its requests and sessions long",
 
 t.test("a stop of a replaced proxy makes it quicker, and it finishes once", async (t) => {
   const { end, asked, closed } = ending();
-  const ended = [end.replaced(), end.stop(false)];
+  const ended = [end.replaced(), end.stop({ atOnce: false })];
   t.same(asked.slice(2), ["sessions", "live feed", "close 0 25000"]);
   closed();
   await Promise.all(ended);

@@ -19,6 +19,7 @@ import { passedHeaders } from "../../proxy/http/copy-headers.js";
 import type { Exchange } from "../../proxy/http/exchange.js";
 import type {
   Admission,
+  AdmissionDetails,
   AdmissionOutcome,
   LimitReport,
   SpentUsage,
@@ -242,7 +243,11 @@ export function fakeGateway(yaml: string): FakeGateway {
 
   function fakeLimiter(): Limiter {
     return {
-      admit(_: unknown, targets: readonly Target[], submission = false): Promise<AdmissionOutcome> {
+      admit(
+        _: unknown,
+        targets: readonly Target[],
+        { submission = false }: AdmissionDetails = {},
+      ): Promise<AdmissionOutcome> {
         if (fake.verdict !== null) return Promise.resolve(fake.verdict);
         fake.admitted.push({ targets, submission });
         const admission: Admission = {

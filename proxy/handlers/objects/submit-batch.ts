@@ -16,8 +16,8 @@ import type { RequestContext } from "../../request-context.js";
 import { sessionOf } from "../../routing/session.js";
 import {
   admitRequest,
-  isRefusedUnread,
   refuseAfterAdmission,
+  refuseUnread,
   settleRequest,
 } from "../admit-and-settle.js";
 import { refuseBeforeAdmission } from "../refuse-request.js";
@@ -33,7 +33,7 @@ export async function submitBatch(
   const candidates = providersFor(context, operation);
   if (!candidates.ok) return refuseBeforeAdmission(context, candidates.failure);
   const isCompressed = context.exchange.header("content-encoding") !== undefined;
-  if (isCompressed && (await isRefusedUnread(context, true))) return;
+  if (isCompressed && (await refuseUnread(context, { submission: true }))) return;
   const result = await readObjectBody(context, operation);
   if (!result.ok) return refuseBeforeAdmission(context, result.failure);
   const { fields } = result;
@@ -62,8 +62,9 @@ export async function submitBatch(
     fileId === null || (context.caller.isOperator && !isCapped)
       ? { problem: null, bytes: Buffer.isBuffer(result.body) ? result.body.length : 0 }
       : await readBatchInput(context, admission, { provider, fileId });
-  const uncounted = isCapped && fileId === null && operation === "batches" ? noFileToCount() : null;
-  const inputProblem = input.problem ?? uncounted;
+  const countProblem =
+    isCapped && fileId === null && operation === "batches" ? noFileToCount() : null;
+  const inputProblem = input.problem ?? countProblem;
   if (inputProblem !== null || context.exchange.gone)
     return refuseAfterAdmission(context, admitted, inputProblem);
   const { userPath } = admission;
@@ -80,10 +81,10 @@ export async function submitBatch(
     hasFallback: false,
     userPath,
   });
-  const isMade = (forwarded.responseId ?? "") !== "";
-  if (isCapped && !isMade)
+  const isCreated = (forwarded.responseId ?? "") !== "";
+  if (isCapped && !isCreated)
     void context.gateway.limiter.call("batches.withdraw", { user_path: userPath, tokens });
-  settleRequest(context, admission, isMade ? { ...forwarded, batchTokens: tokens } : forwarded);
+  settleRequest(context, admission, isCreated ? { ...forwarded, batchTokens: tokens } : forwarded);
 }
 
 /** For estimating a batch's tokens. */

@@ -10,7 +10,7 @@ import {
   includesRole,
 } from "../../../shared/access/admin-role.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
-import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./admin-routes.js";
+import { type AdminEndpoint, adminIdRoutes, adminRoutes } from "./admin-routes.js";
 
 export interface AdminAccess {
   readonly role: AdminRole;
@@ -90,8 +90,8 @@ export function accessProblem(
 
 /** The requests other than GET that the holder of a role may send: `PUT /admin/budgets`, … */
 export function requestsOf(administration: Administration): readonly string[] {
-  const keyRoutes = adminKeyRoutes.map(([, methods, route]) => [route, methods] as const);
-  return [...adminRoutes, ...keyRoutes].flatMap(([path, methods]) =>
+  const idRoutes = adminIdRoutes.map(([, methods, route]) => [route, methods] as const);
+  return [...adminRoutes, ...idRoutes].flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(
         ([method, endpoint]) => accessProblem(administration, endpoint, { method, path }) === null,

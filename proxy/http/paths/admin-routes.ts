@@ -90,7 +90,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
 ];
 
 /** Endpoints with the id of a key or of a request in the path. */
-export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods, route: string])[] =
+export const adminIdRoutes: readonly (readonly [path: RegExp, methods: Methods, route: string])[] =
   [
     [
       /^\/admin\/auth-keys\/[^/]+\/rotate$/,

@@ -144,8 +144,15 @@ export class LimiterClient {
   admit(
     caller: Claimed,
     targets: readonly Target[],
-    submission = false,
-    { modelNames, uses, fixed, metered, wait, session }: AdmissionDetails = noDetails,
+    {
+      submission = false,
+      modelNames,
+      uses,
+      fixed,
+      metered,
+      wait,
+      session,
+    }: AdmissionDetails = noDetails,
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
@@ -170,7 +177,10 @@ export class LimiterClient {
    * or if the daemon is away and the failure mode is `open`. Counts nothing: an admission follows.
    * Never rejects; resolves within the deadline.
    */
-  async refusal(caller: Claimed, submission: boolean): Promise<RejectedAdmission | null> {
+  async refusal(
+    caller: Claimed,
+    { submission = false }: Pick<AdmissionDetails, "submission"> = noDetails,
+  ): Promise<RejectedAdmission | null> {
     const startedMonoMs = this.#ports.monoMs();
     const request = { caller, targets: [], rerouted: null, submission, startedMonoMs };
     const outcome = await this.#inTime(this.#pending.ask(request));

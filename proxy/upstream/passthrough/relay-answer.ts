@@ -145,12 +145,13 @@ class Relaying implements AnswerHandler {
       (isJson || status >= 400) &&
       (this.#announcedBytes ?? 0) <= this.#heldBytesMax &&
       options.request.method !== "HEAD";
-    if (!mayReportUsage) this.#meter.beginBody("unmetered", isHeld);
-    else if (isReadable) this.#meter.beginBody(isJson ? "json" : "bytes", isHeld);
+    const mode = isHeld ? "held" : "passed";
+    if (!mayReportUsage) this.#meter.beginBody("unmetered", mode);
+    else if (isReadable) this.#meter.beginBody(isJson ? "json" : "bytes", mode);
     else
       this.#meter.beginBody(
         isJson || isStream ? "text" : "bytes",
-        false,
+        "passed",
         `usage unknown: the answer's content-encoding is ${JSON.stringify(coding.slice(0, 64))}`,
       );
     if (!isHeld) this.#begin();

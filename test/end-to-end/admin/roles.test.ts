@@ -9,7 +9,7 @@ import t from "tap";
 import { adminAccess } from "../../../proxy/http/paths/admin-access.js";
 import {
   type AdminEndpoint,
-  adminKeyRoutes,
+  adminIdRoutes,
   adminRoutes,
 } from "../../../proxy/http/paths/admin-routes.js";
 import { type AdminRole, adminRoles } from "../../../shared/access/admin-role.js";
@@ -153,7 +153,7 @@ const bodies: Readonly<Record<string, unknown>> = {
 
 const endpoints: readonly (readonly [method: string, path: string, endpoint: AdminEndpoint])[] = [
   ...adminRoutes.map(([path, methods]) => [path, methods] as const),
-  ...adminKeyRoutes.map(
+  ...adminIdRoutes.map(
     ([, methods, route]) => [route.replace("{id}", "key_999"), methods] as const,
   ),
 ].flatMap(([path, methods]) =>

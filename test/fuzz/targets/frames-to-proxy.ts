@@ -74,8 +74,9 @@ class Link {
       case 0:
       case 1:
       case 2:
-        return this.#wait(client.admit(caller, [gpt, llama], random.chance(0.1)), (outcome) =>
-          this.#keep(outcome),
+        return this.#wait(
+          client.admit(caller, [gpt, llama], { submission: random.chance(0.1) }),
+          (outcome) => this.#keep(outcome),
         );
       case 3:
         return this.#wait(client.authorize(caller.credential), () => {});

@@ -309,7 +309,7 @@ function tryAnswer(layout: Layout, random: Random): void {
     null,
     memory,
   );
-  meter.beginBody("json", isHeld);
+  meter.beginBody("json", isHeld ? "held" : "passed");
   const pieces = cutBytes(bytes, random);
   const release = isHeld && random.chance(0.3) ? random.int(0, pieces.length) : Infinity;
   for (const [i, piece] of pieces.entries()) {

@@ -64,7 +64,7 @@ function charged(end: CallEnd, call: Call) {
     meter.beginStream(false, call.isCapped === true ? { bytesPerToken: 4 } : null);
     meter.push(Buffer.from(events));
   } else if (status !== 0) {
-    meter.beginBody(status < 300 ? "json" : "unmetered", true);
+    meter.beginBody(status < 300 ? "json" : "unmetered", "held");
     meter.keep(Buffer.from(body ?? ""));
   }
   const answer = body === undefined ? undefined : meter.read(meter.text());

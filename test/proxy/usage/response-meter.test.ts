@@ -32,7 +32,7 @@ function meterOf(form: BodyForm, isHeld: boolean, memoryBytes = 10_000_000) {
     request: { body: null },
   } as const;
   const meter = new ResponseMeter(request, null, memory);
-  meter.beginBody(form, isHeld);
+  meter.beginBody(form, isHeld ? "held" : "passed");
   return { meter, memory };
 }
 
@@ -145,7 +145,7 @@ function body(
     takeForAnswer: () => true,
     give: () => {},
   });
-  meter.beginBody(form, true, unreadable);
+  meter.beginBody(form, "held", unreadable);
   meter.keep(Buffer.from(text));
   return { ended: () => meter.usageOf(meter.read(meter.text())), cut: () => cutOf(meter) };
 }
@@ -392,7 +392,7 @@ t.test("a total for input and output is split if the answer has text", async (t)
       const field = "totalTokenCount" in usage ? "usageMetadata" : "usage";
       for (const isHeld of [true, false]) {
         const meter = new ResponseMeter(request, null, memory);
-        meter.beginBody("json", isHeld);
+        meter.beginBody("json", isHeld ? "held" : "passed");
         meter.keep(Buffer.from(JSON.stringify({ ...(answer as object), [field]: usage })));
         const { usage: counted, estimated } = meter.usageOf(meter.read(meter.text()));
         if (isHeld)

@@ -32,9 +32,9 @@ t.test("an answer that was cut, and events that aren't JSON, end no search", asy
     messages: [],
     tools: [{ type: "web_search_20250305", name: "web_search" }],
   })!;
-  search.body(false);
+  search.nextBody(false);
   const event = (value: object): string =>
-    search.event({ event: null, data: JSON.stringify(value) });
+    search.readEvent({ event: null, data: JSON.stringify(value) });
   const index = 0;
   event({
     type: "content_block_start",
@@ -43,17 +43,17 @@ t.test("an answer that was cut, and events that aren't JSON, end no search", asy
   });
   const delta = { type: "input_json_delta", partial_json: '{"query": "new' };
   event({ type: "content_block_delta", index, delta });
-  t.equal(search.event({ event: null, data: "upstream error" }), "");
+  t.equal(search.readEvent({ event: null, data: "upstream error" }), "");
   event({ type: "content_block_stop", index });
   t.same(search.calls, [{ id: "call_1", query: null }]);
 });
 
 t.test("a refusal before any answer is a response with an id, its events in order", async (t) => {
   const search = responsesSearch({ input: "hi", tools: [{ type: "web_search" }] })!;
-  search.body(false);
+  search.nextBody(false);
   const splitter = new EventSplitter();
   const events = splitter.push(errorEvents("responses", 429, '{"error":{"message":"full"}}'));
-  const shown = events.map((event) => search.event(event)).join("") + search.lastEvents();
+  const shown = events.map((event) => search.readEvent(event)).join("") + search.lastEvents();
   const sent = new EventSplitter()
     .push(Buffer.from(shown))
     .map(({ data }) => JSON.parse(data) as { response?: { id: unknown } });
@@ -65,8 +65,8 @@ t.test("a refusal before any answer is a response with an id, its events in orde
     ]),
   );
   const failing = responsesSearch({ input: "hi", tools: [{ type: "web_search" }] })!;
-  failing.body(false);
-  failing.event(events[0]!);
+  failing.nextBody(false);
+  failing.readEvent(events[0]!);
   t.match(
     failing.lastEvents(),
     /"status":"failed","error":\{"code":null,"message":"full"\}/,

@@ -145,11 +145,11 @@ for (const [client, { operation, search, body, ids }] of Object.entries(clients)
         let streamed = "";
         let sent = 0;
         for (let i = 0; i < 3; i++) {
-          const next = conversation.body(false);
+          const next = conversation.nextBody(false);
           sent++;
           const said = answerIn(provider, turns(nameOfSearch(next))[i]!, spent, "unsigned");
           const answer = withItemIds(said);
-          if (!isStream) conversation.answer(translation?.answer(answer, context) ?? answer);
+          if (!isStream) conversation.readAnswer(translation?.answer(answer, context) ?? answer);
           else {
             const translator = translation?.events(context);
             const given = asEvents!(answer);
@@ -160,18 +160,18 @@ for (const [client, { operation, search, body, ids }] of Object.entries(clients)
                     ...given.flatMap(({ event, data }) => translator.push(event, data)),
                     ...translator.end(),
                   ];
-            for (const event of events) streamed += conversation.event(event);
+            for (const event of events) streamed += conversation.readEvent(event);
           }
           if (conversation.isOver) break;
-          streamed += conversation.searching();
-          streamed += conversation.searched(
+          streamed += conversation.eventsBeforeSearches();
+          streamed += conversation.readOutcomes(
             conversation.calls.map((call) => ({ call, results: [], error: null })),
           );
         }
         streamed += conversation.lastEvents();
         const found = isStream
           ? eventsOf(streamed).flatMap(begun[client])
-          : ids(conversation.whole());
+          : ids(conversation.completeAnswer());
         const all = known(found);
         t.equal(sent, 3);
         t.equal(all.length, counts[client], all.join());

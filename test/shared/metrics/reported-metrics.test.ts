@@ -13,9 +13,9 @@ import { exactly } from "../../support/patterns/exactly.js";
 t.test("what a proxy tells, labelled by its supervisor, is what a scrape of it says", async (t) => {
   const table = new SeriesTable(Object.values(proxyMetrics), 10_000);
   count(table.add(proxyMetrics.refused, ["budget", "path", ""]), 3);
-  observe(table.of(proxyMetrics.admission), proxyMetrics.admission.buckets, 0.002);
-  table.of(proxyMetrics.connections).values[0] = 12;
-  table.of(proxyMetrics.loopLag).values.set([1, 2, 3, 4, 5, 6]);
+  observe(table.unlabelled(proxyMetrics.admission), proxyMetrics.admission.buckets, 0.002);
+  table.unlabelled(proxyMetrics.connections).values[0] = 12;
+  table.unlabelled(proxyMetrics.loopLag).values.set([1, 2, 3, 4, 5, 6]);
   const own = [...writeMetrics(table.families(), "prometheus")].join("");
   const message = parseMetricsMessage(
     JSON.parse(JSON.stringify({ metrics: "reported", id: 1, ...reportMetrics(table.families()) })),

@@ -45,5 +45,5 @@ t.test("a histogram counts each value in one bucket", async (t) => {
 
 t.test("a metric without labels has its series from the start", async (t) => {
   const table = new SeriesTable(Object.values(metrics), 100);
-  t.equal(table.of(bare), table.families()[2]!.series[0]);
+  t.equal(table.unlabelled(bare), table.families()[2]!.series[0]);
 });

@@ -25,10 +25,10 @@ const { total, level, times, lag } = metricsOf("proxy", {
 function sample(): SeriesTable {
   const table = new SeriesTable([total, level, times, lag], 1000);
   count(table.add(total, ['q"\\\n', ""]), 2);
-  table.of(level).values[0] = 1e21;
+  table.unlabelled(level).values[0] = 1e21;
   const series = table.add(times, ["k"]);
   for (const value of [0.5, 0.7, 11]) observe(series, times.buckets, value);
-  table.of(lag).values.set([0.25, 2, 3.5, 4]);
+  table.unlabelled(lag).values.set([0.25, 2, 3.5, 4]);
   return table;
 }
 

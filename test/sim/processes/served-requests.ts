@@ -88,11 +88,12 @@ export class ServedRequests {
     const { number, path, submission, fixed, waitMs } = served.request;
     const caller = { userPath: path, credential: "authenticated" } as const;
     const asked = {
+      submission,
       ...(uses.length === 0 ? {} : { uses }),
       ...(fixed ? { fixed } : {}),
       ...(waitMs === null ? {} : { wait: this.#mayWait(served, waitMs) }),
     };
-    const asking = this.#client.admit(caller, targets, submission, asked);
+    const asking = this.#client.admit(caller, targets, asked);
     this.#ask(`request ${number}`, { asking, waitMs: waitMs ?? 0 }, (outcome) => {
       if (served.outcome !== null) this.#world.fail(`request ${number} is answered twice`);
       const use = outcome.kind === "refused" ? outcome.breach.use : undefined;

@@ -5,7 +5,7 @@ import t from "tap";
 import { adminAccess } from "../../../../proxy/http/paths/admin-access.js";
 import {
   type AdminEndpoint,
-  adminKeyRoutes,
+  adminIdRoutes,
   adminRoutes,
 } from "../../../../proxy/http/paths/admin-routes.js";
 import { errorCodes } from "../../../../shared/error-code.js";
@@ -156,7 +156,7 @@ function isFields(value: unknown): value is Record<string, unknown> {
 t.test("each operation of the admin API says which role it needs", async (t) => {
   const routes = new Map<string, Readonly<Record<string, AdminEndpoint>>>([
     ...adminRoutes,
-    ...adminKeyRoutes.map(([, methods, route]) => [route, methods] as const),
+    ...adminIdRoutes.map(([, methods, route]) => [route, methods] as const),
   ]);
   for (const { method, path, operation } of operations) {
     const methods = routes.get(path);

@@ -6,13 +6,13 @@ import {
 } from "../../../../proxy/http/paths/admin-access.js";
 import {
   type AdminEndpoint,
-  adminKeyRoutes,
+  adminIdRoutes,
   adminRoutes,
 } from "../../../../proxy/http/paths/admin-routes.js";
 import { adminRoles, everything } from "../../../../shared/access/admin-role.js";
 
 t.test("each endpoint has a role for each of its methods, and for no other", async (t) => {
-  const routed = [...adminRoutes, ...adminKeyRoutes].flatMap(([, methods]) =>
+  const routed = [...adminRoutes, ...adminIdRoutes].flatMap(([, methods]) =>
     Object.entries(methods).map(([method, endpoint]) => `${method} ${endpoint}`),
   );
   const listed = Object.entries(adminAccess).flatMap(([endpoint, methods]) =>

@@ -173,7 +173,7 @@ export class ClientHarness {
   ): { outcome: AdmissionOutcome | null } {
     const asked: { outcome: AdmissionOutcome | null } = { outcome: null };
     void this.client
-      .admit({ userPath, credential }, targets, submission)
+      .admit({ userPath, credential }, targets, { submission })
       .then((outcome) => (asked.outcome = outcome));
     return asked;
   }

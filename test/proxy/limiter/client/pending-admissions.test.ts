@@ -461,7 +461,7 @@ function askAndWait(harness: ClientHarness, atMostMs = 60_000, placeEveryMs?: nu
     onPlace: (place: Place) => void asked.places.push(place),
   };
   const caller = { userPath: "/team", credential: "authenticated" };
-  void harness.client.admit(caller, [gpt], false, { wait }).then((outcome) => {
+  void harness.client.admit(caller, [gpt], { wait }).then((outcome) => {
     asked.outcome = outcome;
   });
   asked.id = (harness.sent.at(-1) as Admit).id;

@@ -33,7 +33,7 @@ class Drawing {
     const { client } = this.harness;
     const caller = { userPath: "/a", credential: "authenticated" };
     this.harness.take();
-    const asked = client.admit(caller, [gpt], false, { metered });
+    const asked = client.admit(caller, [gpt], { metered });
     const [admit] = this.harness.take() as unknown as [{ id: number }];
     this.harness.receive({
       kind: "admitted",

@@ -122,7 +122,7 @@ t.test(
     const harness = linkedHarness();
     const caller = { userPath: "/team", credential: "authenticated" };
     const asked = async (answer: (id: number) => void): Promise<unknown> => {
-      const refusal = harness.client.refusal(caller, false);
+      const refusal = harness.client.refusal(caller);
       const [admit] = harness.take();
       t.match(admit, exactly({ kind: "admit", userPath: "/team", targets: [], submission: false }));
       answer((admit as { id: number }).id);
@@ -146,7 +146,7 @@ t.test("without the daemon, or without rules, nothing refuses a request unread",
   const caller = { userPath: "/team", credential: "authenticated" };
   const open = linkedHarness({ failureMode: "open" });
   open.lose();
-  const waiting = open.client.refusal(caller, false);
+  const waiting = open.client.refusal(caller);
   open.advance(deadlineMs + expiryIntervalMs);
   t.equal(await waiting, null);
   open.connect();
@@ -160,7 +160,7 @@ t.test("without the daemon, or without rules, nothing refuses a request unread",
   unlimited.connect();
   unlimited.welcome({ limited: false });
   unlimited.take();
-  t.equal(await unlimited.client.refusal(caller, false), null);
+  t.equal(await unlimited.client.refusal(caller), null);
   t.same(unlimited.take(), []);
 });
 

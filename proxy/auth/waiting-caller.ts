@@ -17,7 +17,7 @@ interface WaitingRequest {
   readonly caller: Caller;
 }
 
-export class StandingCaller {
+export class WaitingCaller {
   readonly #request: WaitingRequest;
   #cancel: (() => void) | null = null;
 
