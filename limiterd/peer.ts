@@ -40,7 +40,7 @@ export interface PeerState {
   wireVersion: number;
   proxy: KnownProxy | null;
   /** Whether the peer was welcomed; before that it must not ask for admissions. */
-  welcomed: boolean;
+  isWelcomed: boolean;
   /**
    * The proxy's number of this connection; 0: the proxy hasn't reported which verdicts it has read.
    */
@@ -97,7 +97,7 @@ export interface KnownProxy {
   /** The settle that the next acknowledgement reports; 0 if none is queued. */
   ackSeq: number;
   seenAtMs: number;
-  dirty: boolean;
+  isDirty: boolean;
   /**
    * The parts of leases that were counted again after a crash. They are stored with the proxy, so
    * that no later run of the daemon counts them once more.
@@ -317,7 +317,7 @@ export class Proxies implements Contributor {
       peer: null,
       ackSeq: 0,
       seenAtMs,
-      dirty: false,
+      isDirty: false,
       recounted: new Map(recounted),
       unread: new UnreadVerdicts(),
       interrupted: new Map(),
@@ -328,8 +328,8 @@ export class Proxies implements Contributor {
   }
 
   markDirty(proxy: KnownProxy): void {
-    if (proxy.dirty) return;
-    proxy.dirty = true;
+    if (proxy.isDirty) return;
+    proxy.isDirty = true;
     this.#dirty.push(proxy);
   }
 
@@ -354,7 +354,7 @@ export class Proxies implements Contributor {
   takeDirty(): KnownProxy[] {
     const dirty = this.#dirty;
     this.#dirty = [];
-    for (const proxy of dirty) proxy.dirty = false;
+    for (const proxy of dirty) proxy.isDirty = false;
     return dirty;
   }
 

@@ -147,7 +147,7 @@ export interface DaemonState {
   accountsWritten: Promise<unknown>;
   readonly peers: Set<PeerState>;
   /** Whether the daemon is stopping; it ignores messages then. */
-  stopping: boolean;
+  isStopping: boolean;
   readonly epochs: Epochs;
   readonly startedAtMs: number;
   /**

@@ -24,7 +24,7 @@ export interface Account {
   readonly child: string;
   readonly spends: Spends;
   /** Whether it has changed since the last batch of the journal. */
-  dirty: boolean;
+  isDirty: boolean;
   /**
    * The key up to which the restored account includes every record; 0 if it wasn't read from the
    * store.
@@ -307,7 +307,7 @@ export function newAccount(budget: Budget, child: string): Account {
     subject: childPath(definition.subject, below),
     child,
     spends: [],
-    dirty: false,
+    isDirty: false,
     restoredKey: 0,
     generation: budget.generation,
     recent: null,

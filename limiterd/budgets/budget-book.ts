@@ -314,11 +314,11 @@ export class BudgetBook {
       this.others?.noteCharge(account, record.totalCost ?? 0);
       const isOfSession = isPerSession(account.budget.definition);
       if (!isOfSession) this.recentSpend.add(account, record.totalCost, nowMs);
-      if (!account.dirty) {
+      if (!account.isDirty) {
         this.#dirty.push(account);
         this.onDirty();
       }
-      account.dirty = true;
+      account.isDirty = true;
       if (!isOfSession) this.onCharged?.(account, nowMs);
     }
   }
@@ -366,7 +366,7 @@ export class BudgetBook {
   takeDirty(): Account[] {
     const dirty = this.#dirty;
     this.#dirty = [];
-    for (const account of dirty) account.dirty = false;
+    for (const account of dirty) account.isDirty = false;
     return dirty;
   }
 
@@ -403,7 +403,7 @@ export class BudgetBook {
       const keptMs = lengths * lengthSeconds(definition) * 1000;
       // A period far in the future was begun before a clock step back.
       const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < keptMs);
-      if (account.dirty || budget.backfill || isNear) continue;
+      if (account.isDirty || budget.backfill || isNear) continue;
       budget.children.delete(account.child);
       // If the clock steps back, a new account looks its periods up again.
       const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;

@@ -25,7 +25,7 @@ interface ChildStore {
   readonly table: ChildTable;
   readonly checkedOut: CheckedOutCounters;
   /** The places of children that changed since the last snapshot took them, each once. */
-  dirty: number[];
+  dirtyPlaces: number[];
 }
 
 export class Children implements ChildCounters {
@@ -125,18 +125,18 @@ export class Children implements ChildCounters {
   markDirty(counter: Counter): void {
     const store = this.#store;
     if (store === null || !store.checkedOut.has(counter)) return;
-    counter.dirty = true;
+    counter.isDirty = true;
     store.table.setMark(counter.place, dirtyMark);
-    if (store.dirty.length === 0) this.#counterPool.dirty.push(this);
-    store.dirty.push(counter.place);
+    if (store.dirtyPlaces.length === 0) this.#counterPool.dirtyTemplates.push(this);
+    store.dirtyPlaces.push(counter.place);
   }
 
   takeDirty(): readonly number[] {
     const store = this.#store;
     if (store === null) return [];
-    const { dirty } = store;
-    store.dirty = [];
-    return dirty;
+    const { dirtyPlaces } = store;
+    store.dirtyPlaces = [];
+    return dirtyPlaces;
   }
 
   readDirty(place: number): { readonly child: string; readonly window: Window } {
@@ -145,7 +145,7 @@ export class Children implements ChildCounters {
     table.clearMark(place, dirtyMark);
     const counter = checkedOutAt(store, place);
     if (counter === null) return { child: table.name(place), window: readWindow(table, place) };
-    counter.dirty = false;
+    counter.isDirty = false;
     return { child: counter.child, window: counter.window };
   }
 
@@ -185,7 +185,7 @@ export class Children implements ChildCounters {
     this.#store ??= {
       table: new ChildTable(this.#counterPool.names),
       checkedOut: new CheckedOutCounters(),
-      dirty: [],
+      dirtyPlaces: [],
     };
     return this.#store;
   }
@@ -198,7 +198,7 @@ export class Children implements ChildCounters {
       readRestoredLsn(table, place),
     );
     counter.place = place;
-    counter.dirty = table.hasMark(place, dirtyMark);
+    counter.isDirty = table.hasMark(place, dirtyMark);
     return counter;
   }
 
@@ -236,7 +236,7 @@ export class CounterPool {
    */
   readonly released: Counter[] = [];
   /** The templates with dirty children, each once. */
-  dirty: ChildCounters[] = [];
+  dirtyTemplates: ChildCounters[] = [];
 
   /** Maximum number of children of one template. */
   readonly childrenMax: number;

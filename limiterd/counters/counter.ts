@@ -248,7 +248,7 @@ export class Counter {
   /** The place of a child's record in its template; −1 for a rule's own counter. */
   place = -1;
   /** Whether it has changed since the last snapshot took it. */
-  dirty = false;
+  isDirty = false;
   /** Its index in the `CountedLog`, and the batch in which that index is valid. */
   loggedAt = 0;
   loggedBatch = 0;

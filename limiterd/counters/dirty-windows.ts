@@ -35,9 +35,9 @@ export class DirtyWindows {
   }
 
   mark(counter: Counter): void {
-    if (counter.dirty) return;
+    if (counter.isDirty) return;
     if (counter.rule.own === null) return counter.rule.children.markDirty(counter);
-    counter.dirty = true;
+    counter.isDirty = true;
     this.#counters.push(counter);
   }
 
@@ -46,14 +46,14 @@ export class DirtyWindows {
    * when the generator yields it. Windows that don't count any more by then are left out.
    */
   take(): Generator<DirtyWindow> | null {
-    const { dirty } = this.#counterPool;
-    if (this.#counters.length === 0 && dirty.length === 0) return null;
+    const { dirtyTemplates } = this.#counterPool;
+    if (this.#counters.length === 0 && dirtyTemplates.length === 0) return null;
     const windows = this.#read(
       this.#counters,
-      dirty.map((children) => ({ children, places: children.takeDirty() })),
+      dirtyTemplates.map((children) => ({ children, places: children.takeDirty() })),
     );
     this.#counters = [];
-    this.#counterPool.dirty = [];
+    this.#counterPool.dirtyTemplates = [];
     return windows;
   }
 
@@ -62,7 +62,7 @@ export class DirtyWindows {
     ofTemplates: readonly DirtyChildren[],
   ): Generator<DirtyWindow> {
     for (const counter of ofRules) {
-      counter.dirty = false;
+      counter.isDirty = false;
       if (this.#isCurrent(counter.rule))
         yield { ruleId: counter.rule.id, child: "", window: counter.window };
     }

@@ -51,7 +51,7 @@ export function acceptHello(
     restoreLease(state, { peer, proxy }, lease, nowMs);
   }
   peer.wireVersion = message.wireVersion;
-  state.writer.counted();
+  state.writer.noteCounted();
   if (message.more) return true;
   peer.role = "proxy";
   welcomeOrWait(state, peer, proxy);
@@ -66,7 +66,7 @@ export function holdLeases(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed || proxy === null) return false;
   if (proxy.peer !== peer) return true;
   const added = new Set<number>();
   for (const { lease } of leases) if (peer.leases.get(lease) === undefined) added.add(lease);
@@ -76,7 +76,7 @@ export function holdLeases(
     if (heldLease !== undefined) releaseLease(peer, lease.lease, heldLease);
     restoreLease(state, { peer, proxy, refusedBy: heldLease?.refusedBy }, lease, nowMs);
   }
-  state.writer.counted();
+  state.writer.noteCounted();
   return true;
 }
 
@@ -191,7 +191,7 @@ function restoreLease(
 }
 
 function welcomePeer(state: DaemonState, peer: PeerState): void {
-  peer.welcomed = true;
+  peer.isWelcomed = true;
   peer.send({
     kind: "welcome",
     id: peer.helloId,
@@ -235,5 +235,5 @@ export function endReconnectGrace(state: DaemonState): void {
   }
   state.expectedProxies = null;
   for (const peer of state.peers)
-    if (peer.role === "proxy" && !peer.welcomed) welcomePeer(state, peer);
+    if (peer.role === "proxy" && !peer.isWelcomed) welcomePeer(state, peer);
 }

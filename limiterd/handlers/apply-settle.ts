@@ -35,7 +35,7 @@ export function applySettle(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  const maySettle = (peer.role === "proxy" && peer.welcomed) || peer.role === "settler";
+  const maySettle = (peer.role === "proxy" && peer.isWelcomed) || peer.role === "settler";
   if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
   // The lease number 0, for a request without an admission, has no lease.
@@ -144,16 +144,16 @@ function recordFinal(
   if (pending === undefined) return;
   state.writer.addToBatch([pending.change]);
   const { record: charged } = pending.response;
-  const final = finalOf(charged, record);
+  const finalRecord = finalOf(charged, record);
   const withdrawal = cancellationOf(charged);
   addRecord(state, withdrawal, nowMs);
-  addRecord(state, final, nowMs);
-  const moreCost = (final.totalCost ?? 0) + (withdrawal.totalCost ?? 0);
+  addRecord(state, finalRecord, nowMs);
+  const moreCost = (finalRecord.totalCost ?? 0) + (withdrawal.totalCost ?? 0);
   if (moreCost > 0) addCost(state.counts.cost, moreCost);
   const { rateLimitsEnabled, tokenWeights } = state.settings;
   if (!rateLimitsEnabled) return;
   const { userPath, model } = charged;
-  const target = withTools({ provider, model }, final.toolCalls);
+  const target = withTools({ provider, model }, finalRecord.toolCalls);
   const counters = allCountersOf(state.book, { userPath, target }, nowMs);
   const used = (recorded: RecordedUse): { readonly tokens: number; readonly use: Use } => ({
     tokens: recorded.inputTokens + recorded.outputTokens,
@@ -164,9 +164,9 @@ function recordFinal(
     state.book,
     counters,
     {
-      atMs: final.atMs,
+      atMs: finalRecord.atMs,
       requests: 0,
-      ...used(final),
+      ...used(finalRecord),
       charged: used({
         ...charged,
         totalCost: 0 - (withdrawal.totalCost ?? 0),

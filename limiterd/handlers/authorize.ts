@@ -16,7 +16,7 @@ export function authorize(
   { id, credential }: Authorize,
   nowMs: number,
 ): boolean {
-  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed) return false;
   const caller = identifyCaller(state.keys, { userPath: "/", credential }, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
   sendAuthorized(peer, id, caller);

@@ -25,7 +25,7 @@ export function connect(
     role: null,
     wireVersion: 0,
     proxy: null,
-    welcomed: false,
+    isWelcomed: false,
     connection: 0,
     granted: 0,
     parked: new Set(),
@@ -53,7 +53,7 @@ export function receive(
 ): void {
   // A stopping daemon ignores frames: it could write counts whose verdict never arrives. The peers
   // repeat them to the next daemon.
-  if (state.stopping) return;
+  if (state.isStopping) return;
   let valid = true;
   const framed = reader.feed(bytes, (frame) => {
     valid &&= handleFrame(state, peer, frame, nowMs);

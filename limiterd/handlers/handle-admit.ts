@@ -48,6 +48,7 @@ import {
   askOtherHosts,
   overdueRefusal,
   type Stage,
+  stageOf,
   waitForRoom,
 } from "./wait-for-room.js";
 
@@ -62,7 +63,7 @@ export function handleAdmit(
 ): boolean {
   const { proxy } = peer;
   const { id } = message;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed || proxy === null || id === 0) return false;
   // The proxy has a newer connection, on which it repeats the request.
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, message.read)) return false;
@@ -74,13 +75,13 @@ export function handleAdmit(
     return true;
   }
   forgetUnread(state, proxy, id);
-  answerAdmit(state, { peer, proxy, message }, nowMs, "first");
+  answerAdmit(state, { peer, proxy, message }, nowMs, "may ask");
   return true;
 }
 
 /** Returns false if the peer violated the protocol. */
 export function cancelAdmit({ waiters }: DaemonState, peer: PeerState, { id }: Cancel): boolean {
-  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed) return false;
   const waiter = waiters.find(peer, id);
   if (waiter === undefined) return true;
   waiters.remove(waiter);
@@ -100,7 +101,7 @@ function answerAdmit(
   const { peer, message, waiter = null } = admission;
   const request = identifyRequest(state, admission, nowMs, stage);
   if (request === null) return answered;
-  const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
+  const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "may ask");
   const verdict = verdictOn(state, admission, request, turn);
   if (verdict.kind === "unsure") {
     if (waiter !== null && stage !== "overdue") return askOtherHosts(state, waiter);
@@ -225,7 +226,7 @@ function leaseAndAnswer(
           state,
           counting,
           meteredRequest(demandAt(demands, target), { keyId: key?.keyId ?? "", session, uses }),
-          { nowMs, final: stage !== "first" },
+          { nowMs, mustDecide: stage !== "may ask" },
         );
   peer.leases.set(id, lease);
   const { userPath, lsn, refusedBy } = lease;
@@ -254,7 +255,7 @@ function leaseAndAnswer(
     allowance,
     cap,
   });
-  state.writer.counted();
+  state.writer.noteCounted();
   return { kind: "admitted" };
 }
 
@@ -375,10 +376,10 @@ function exhaustedText(
 
 /** Answers a request once other hosts' counts are known. Outside of `answerAdmit` for speed. */
 function answerAgain(state: DaemonState, admission: AdmitRequest) {
-  return (nowMs: number, final: boolean): void => {
+  return (nowMs: number, mustDecide: boolean): void => {
     // A connection that the proxy has left gets no answer.
     if (admission.proxy.peer === admission.peer)
-      answerAdmit(state, admission, nowMs, final ? "final" : "first");
+      answerAdmit(state, admission, nowMs, stageOf(mustDecide));
   };
 }
 

@@ -49,7 +49,7 @@ export function handleFrame(
 
 /** A turn of the event loop in which waiting requests are judged. */
 export function waitingTurn(state: DaemonState, turn: (nowMs: number) => void): void {
-  if (state.stopping) return;
+  if (state.isStopping) return;
   state.shares?.enter();
   turn(state.wallMs());
   state.book.reclaim();
@@ -104,7 +104,7 @@ function refuseOperation(
   { id, op }: UnknownOperation,
   nowMs: number,
 ): boolean {
-  if (!peer.welcomed) return false;
+  if (!peer.isWelcomed) return false;
   peer.askedAtMs = nowMs;
   const message = `the limiter daemon (sluice ${settings.version}) doesn't know the operation ${op}: it is older than its peer`;
   peer.send({ kind: "failed", id, failure: failure("operation_unknown", message) });
@@ -112,14 +112,14 @@ function refuseOperation(
 }
 
 function releaseEnded(peer: PeerState, { id }: Release): boolean {
-  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed) return false;
   const heldLease = peer.leases.get(id);
   if (heldLease !== undefined) releaseLease(peer, id, heldLease);
   return true;
 }
 
 function nameRefusal(state: DaemonState, peer: PeerState, message: RefusalNote): boolean {
-  if (peer.role !== "proxy" || !peer.welcomed || peer.proxy === null) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed || peer.proxy === null) return false;
   state.refusals.name(peer.proxy.id, message.id, message);
   return true;
 }
@@ -130,13 +130,13 @@ function learnReported(
   message: Reported,
   nowMs: number,
 ): boolean {
-  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed) return false;
   state.upstream.report(message, nowMs);
   return true;
 }
 
 function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): boolean {
-  if (!peer.welcomed) return false;
+  if (!peer.isWelcomed) return false;
   peer.askedAtMs = nowMs;
   if (!peer.mayAdminister && isAdministration(message.op)) {
     peer.send({ kind: "failed", id: message.id, failure: notForAdministration });

@@ -90,16 +90,15 @@ function hardLimitsOf(
 
 /**
  * Adds to the lease of an admitted request what the request holds. Like each draw, it begins its
- * own turn with the other hosts: end the verdict's turn first. `final`: the verdict couldn't wait
- * for other hosts.
+ * own turn with the other hosts: end the verdict's turn first. `mustDecide` as in `beginTurn`.
  */
 export function holdFirst(
   state: DaemonState,
   lease: HeldLease,
   metered: MeteredRequest,
-  { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
+  { nowMs, mustDecide }: { readonly nowMs: number; readonly mustDecide: boolean },
 ): FirstHold {
-  const turn = state.shares === null ? null : beginTurn(state.shares, final);
+  const turn = state.shares === null ? null : beginTurn(state.shares, mustDecide);
   const limits = hardLimitsOf(state, lease, metered, nowMs);
   turn?.end();
   if (limits.length === 0) return { lease, allowance: undefined, cap: undefined };
@@ -131,28 +130,28 @@ export function drawMore(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
-  answerDraw(state, peer, message, { nowMs, final: false });
+  if (peer.role !== "proxy" || !peer.isWelcomed || proxy === null) return false;
+  const mayWait = message.waitMs !== 0;
+  answerDraw(state, { peer, draw: message, mustDecide: false, waited: null, mayWait }, nowMs);
   return true;
 }
 
-interface AnsweringDraw {
-  readonly nowMs: number;
-  /** Whether the draw has waited for other hosts, and can't wait for them again. */
-  readonly final: boolean;
-  /** Since when the draw waits for what other requests hold; null or absent if it doesn't. */
-  readonly waited?: Waited | null;
-  /** Whether it must be answered now, without further waiting. */
-  readonly isLast?: boolean;
+/** A draw that is being judged, or judged again. */
+interface JudgedDraw {
+  readonly peer: PeerState;
+  readonly draw: Draw;
+  /** As in `beginTurn`. */
+  readonly mustDecide: boolean;
+  /** Since when it waits for what other requests hold; null if it doesn't. */
+  readonly waited: Waited | null;
+  /** Whether it may wait (longer) for what other requests hold. */
+  readonly mayWait: boolean;
 }
 
-function answerDraw(
-  state: DaemonState,
-  peer: PeerState,
-  draw: Draw,
-  { nowMs, final, waited = null, isLast = false }: AnsweringDraw,
-): Judged {
-  const { id, total, promptTokens, waitMs } = draw;
+/** Answers a draw, or makes it wait for those who may give it what it lacks. */
+function answerDraw(state: DaemonState, judged: JudgedDraw, nowMs: number): Judged {
+  const { peer, draw, mustDecide, mayWait } = judged;
+  const { id, total } = draw;
   // The proxy has a newer connection, on which it repeats the draw.
   if (peer.proxy?.peer !== peer) return "answered";
   const heldLease = peer.leases.get(id);
@@ -162,65 +161,87 @@ function answerDraw(
     return "answered";
   }
   giveBack(hold);
-  const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const demand =
-    promptTokens === undefined
-      ? hold.demand
-      : { ...hold.demand, promptTokens, likelyPrompt: promptTokens };
+  const turn = state.shares === null ? null : beginTurn(state.shares, mustDecide);
+  const demand = withCountedPrompt(hold.demand, draw);
   const { book } = state;
   const counters = countersOfLease(heldLease, book) ?? allCountersOf(book, heldLease, nowMs);
   const limits = hardLimitsOf(state, { ...heldLease, counters }, { ...hold, demand }, nowMs);
   // Until the provider reports its tokens, the proxy counts more than there are. So its count may
   // exceed the request's own maximum, which only the provider enforces.
   const before = { ...hold, demand: { ...demand, outputMax: null } };
+  // Both need a request that holds nothing.
   const { output, cap } = allowOutput(limits, before, total);
-  // The output if this host might use all that is left. Like the line above, this needs a request
-  // that holds nothing.
-  const most = cap === null ? output : allowOutput(unclaimedLimits(limits), before, total).output;
-  const mayWait = !isLast && waitMs !== 0;
-  const waits = cap !== null && most === output && mayWait && heldByOthers(cap) > 0;
+  const shortage = cap === null ? noShortage : shortageOf(limits, before, { total, output, cap });
   peer.leases.set(id, { ...heldLease, hold: holdOn(limits, { ...hold, demand, output }) });
-  const mayClaim = turn !== null && most > output;
-  if (mayClaim) claimMore(state, limits, most - output, nowMs);
+  if (turn !== null && shortage.kind === "unclaimed")
+    claimMore(state, limits, shortage.output, nowMs);
   noteDrawDemand(limits, cap, nowMs);
-  const asksHosts = mayClaim && turn.isUnsure && !turn.willTimeOut;
+  const asksEngine =
+    turn !== null && shortage.kind === "unclaimed" && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
-  const isParked =
-    asksHosts &&
-    state.shares!.park((last) => {
-      if (state.stopping || !state.peers.has(peer)) return;
-      answerDraw(state, peer, draw, { nowMs: state.shares!.nowMs(), final: last, waited, isLast });
-      state.book.reclaim();
-    });
-  if (isParked) return "asking";
-  if (waits && waitForHolds(state, peer, { draw, cap, final, waited })) return "refused";
+  if (asksEngine && waitForClaims(state, judged)) return "asking";
+  if (shortage.kind === "held" && mayWait && waitForHolds(state, judged, shortage.cap))
+    return "refused";
   const words = cap === null ? undefined : inWords(state, cap, heldLease, nowMs);
   peer.send({ kind: "drawn", id, total: output, cap: words });
   return "answered";
 }
 
-interface WaitingDraw extends Required<Pick<AnsweringDraw, "final" | "waited">> {
-  readonly draw: Draw;
-  readonly cap: HardLimit;
+function withCountedPrompt(demand: Demand, { promptTokens }: Draw): Demand {
+  return promptTokens === undefined
+    ? demand
+    : { ...demand, promptTokens, likelyPrompt: promptTokens };
+}
+
+/** Who may give a draw what it lacks. */
+type Shortage =
+  /** It lacks nothing. */
+  | { readonly kind: "none" }
+  /** The engine: so much more output is left that this host hasn't claimed. */
+  | { readonly kind: "unclaimed"; readonly output: number }
+  /** The requests that hold the rest of the cap: most give some of it back. */
+  | { readonly kind: "held"; readonly cap: HardLimit }
+  /** Nobody. */
+  | { readonly kind: "used up" };
+
+const noShortage: Shortage = { kind: "none" };
+
+/** `output` is what `limits` allow of the `total` that a draw asks for; `cap` allows no more. */
+function shortageOf(
+  limits: readonly HardLimit[],
+  before: Parameters<typeof allowOutput>[1],
+  { total, output, cap }: { readonly total: number; readonly output: number; cap: HardLimit },
+): Shortage {
+  const most = allowOutput(unclaimedLimits(limits), before, total).output;
+  if (most > output) return { kind: "unclaimed", output: most - output };
+  return heldByOthers(cap) > 0 ? { kind: "held", cap } : { kind: "used up" };
+}
+
+/** Judges a draw again when the engine has answered; false if too many requests wait for it. */
+function waitForClaims(state: DaemonState, judged: JudgedDraw): boolean {
+  const shares = state.shares!;
+  return shares.park((mustDecide) => {
+    if (state.isStopping || !state.peers.has(judged.peer)) return;
+    answerDraw(state, { ...judged, mustDecide }, shares.nowMs());
+    state.book.reclaim();
+  });
 }
 
 /** Makes a draw wait for what other requests hold of a cap; false if too many wait. */
-function waitForHolds(
-  state: DaemonState,
-  peer: PeerState,
-  { draw, cap, final, waited }: WaitingDraw,
-): boolean {
+function waitForHolds(state: DaemonState, judged: JudgedDraw, cap: HardLimit): boolean {
+  const { peer, draw } = judged;
   const { held, child } = cap.share?.within ?? cap;
   const share = cap.share?.name ?? null;
-  const judge = (since: Waited, isLast: boolean): Judged => {
-    if (state.stopping || !state.peers.has(peer)) return "answered";
+  const judge = (waited: Waited, isLast: boolean): Judged => {
+    if (state.isStopping || !state.peers.has(peer)) return "answered";
     const nowMs = state.shares?.nowMs() ?? state.wallMs();
-    const judged = answerDraw(state, peer, draw, { nowMs, final, waited: since, isLast });
+    const outcome = answerDraw(state, { ...judged, waited, mayWait: !isLast }, nowMs);
     state.book.reclaim();
-    return judged;
+    return outcome;
   };
   const waitMs = Math.min(draw.waitMs ?? drawWaitMsMax, drawWaitMsMax);
-  return state.draws.add({ peer, lease: draw.id, held, child, share, waitMs, judge }, waited);
+  const waiting = { peer, lease: draw.id, held, child, share, waitMs, judge };
+  return state.draws.add(waiting, judged.waited);
 }
 
 /** Notes on each shared cap that a child asks for more of it, and on `cap` that it gave no more. */

@@ -29,7 +29,7 @@ export function rerouteLease(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed || proxy === null || id === 0) return false;
   // The proxy has a newer connection, on which it repeats the reroute.
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, read)) return false;
@@ -42,6 +42,7 @@ export function rerouteLease(
   return true;
 }
 
+/** A reroute that is being judged, or judged again. */
 interface RerouteRequest {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
@@ -60,17 +61,17 @@ interface RerouteRequest {
 
 const unsure = { kind: "unsure" } as const;
 
-/** `final`: the reroute has waited for other hosts' counts and can't wait again. */
+/** `mustDecide` as in `beginTurn`. */
 function moveLease(
   state: DaemonState,
   reroute: RerouteRequest,
   nowMs: number,
-  final: boolean,
+  mustDecide: boolean,
 ): void {
   const { peer, proxy, id, lease, onPath, uses, session } = reroute;
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
-  const turn = state.shares === null ? null : beginTurn(state.shares, final);
+  const turn = state.shares === null ? null : beginTurn(state.shares, mustDecide);
   const { targets, breach } = allowedTargets(state, reroute, nowMs);
   const demands = demandsAt(state, reroute, targets);
   const request = { userPath: onPath.userPath, session, targets, demands };
@@ -89,10 +90,10 @@ function moveLease(
       viewer,
     });
   if (verdict.kind === "unsure")
-    return waitForHosts(state, peer, id, (laterMs, final) => {
+    return waitForHosts(state, peer, id, (laterMs, mustDecideThen) => {
       // If the lease has changed meanwhile, the request has ended, or continues without a verdict.
       if (proxy.peer === peer && peer.leases.get(lease) === onPath)
-        moveLease(state, reroute, laterMs, final);
+        moveLease(state, reroute, laterMs, mustDecideThen);
     });
   turn?.end();
   if (verdict.kind === "refused")
@@ -139,7 +140,7 @@ function moveLease(
     cap,
   } = atTarget === null
     ? { lease: newLease, allowance: undefined, cap: undefined }
-    : holdFirst(state, newLease, atTarget, { nowMs, final });
+    : holdFirst(state, newLease, atTarget, { nowMs, mustDecide });
   peer.leases.set(lease, holding);
   const index = reroute.targets.indexOf(chosen);
   peer.send({
@@ -154,7 +155,7 @@ function moveLease(
     shadow: shadowNames(shadowed),
     cap,
   });
-  state.writer.counted();
+  state.writer.noteCounted();
 }
 
 /**

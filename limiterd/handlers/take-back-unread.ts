@@ -16,7 +16,7 @@ export function takeBackUnread(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  if (peer.role !== "proxy" || !peer.isWelcomed || proxy === null) return false;
   if (proxy.peer !== peer) return true;
   if (peer.granted > 0) return false;
   peer.connection = connection;
@@ -33,6 +33,6 @@ export function takeBackUnread(
     countSince(book, counters, { lsn, atMs, requests: -1 }, nowMs);
   }
   proxies.markUnread(proxy);
-  writer.counted();
+  writer.noteCounted();
   return true;
 }

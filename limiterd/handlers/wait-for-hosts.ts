@@ -8,9 +8,9 @@ import type { ClusterTurn } from "../shares/cluster-turn.js";
 import type { ShareSync } from "../shares/sync/share-sync.js";
 import type { DaemonState } from "../state.js";
 
-/** Begins a judgement. `final`: the request has waited and can't wait again. */
-export function beginTurn(shares: Pick<ShareSync, "turn">, final: boolean): ClusterTurn {
-  shares.turn.begin(final || shares.turn.isAway ? "decide" : "ask");
+/** Begins a judgement. `mustDecide`: the request can't wait for other hosts, or not again. */
+export function beginTurn(shares: Pick<ShareSync, "turn">, mustDecide: boolean): ClusterTurn {
+  shares.turn.begin(mustDecide || shares.turn.isAway ? "decide" : "ask");
   return shares.turn;
 }
 
@@ -22,7 +22,7 @@ export function waitForHosts(
   state: DaemonState,
   peer: PeerState,
   id: number,
-  judgeAgain: (nowMs: number, final: boolean) => void,
+  judgeAgain: (nowMs: number, mustDecide: boolean) => void,
 ): void {
   const { shares } = state;
   if (shares === null) return;
@@ -34,10 +34,10 @@ export function waitForHosts(
     return;
   }
   peer.parked.add(id);
-  const isParked = shares.park((final) => {
+  const isParked = shares.park((mustDecide) => {
     peer.parked.delete(id);
-    if (state.stopping || !state.peers.has(peer)) return;
-    judgeAgain(shares.nowMs(), final);
+    if (state.isStopping || !state.peers.has(peer)) return;
+    judgeAgain(shares.nowMs(), mustDecide);
     state.book.reclaim();
   });
   if (isParked) return;

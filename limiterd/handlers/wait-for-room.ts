@@ -26,10 +26,14 @@ export interface AdmitRequest {
 }
 
 /**
- * `final`: the request has waited for other hosts' counts and can't wait for them again. `overdue`:
- * its wait for room is over, so it is refused.
+ * `may ask`: its verdict may wait for the counts of other hosts. `must decide`: it has waited for
+ * them and can't wait again. `overdue`: its wait for room is over, so it is refused.
  */
-export type Stage = "first" | "final" | "overdue";
+export type Stage = "may ask" | "must decide" | "overdue";
+
+export function stageOf(mustDecide: boolean): Stage {
+  return mustDecide ? "must decide" : "may ask";
+}
 
 export const answered: WaitOutcome = { kind: "answered" };
 
@@ -74,10 +78,10 @@ export function waitForRoom(
     breach: verdict.breach,
     positionReports: positionReports(wait, waiters.monoMs),
     isDenied: (laterMs) => isDenied(state.keys, message, laterMs),
-    judge(self, laterMs, final) {
+    judge(self, laterMs, mustDecide) {
       // If the proxy has a newer connection, it asks again there.
       const isConnected = admission.proxy.peer === peer;
-      const outcome = isConnected ? judgeAgain(self, laterMs, final ? "final" : "first") : answered;
+      const outcome = isConnected ? judgeAgain(self, laterMs, stageOf(mustDecide)) : answered;
       if (outcome.kind === "admitted" || outcome.kind === "answered") waiters.answered(self);
       return outcome;
     },
@@ -107,9 +111,9 @@ export function askOtherHosts(state: DaemonState, waiter: Waiter): WaitOutcome {
   shares.turn.end();
   const isAsked =
     !isAway &&
-    shares.park((final) => {
-      if (state.stopping) return;
-      waiters.judgeAgain(waiter, shares.nowMs(), final);
+    shares.park((mustDecide) => {
+      if (state.isStopping) return;
+      waiters.judgeAgain(waiter, shares.nowMs(), mustDecide);
       state.book.reclaim();
     });
   return { kind: isAsked ? "asking" : "later" };

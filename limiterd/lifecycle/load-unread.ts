@@ -20,7 +20,7 @@ export async function loadRules(state: DaemonState, perSlice: number): Promise<v
   const { ruleSet } = state.book;
   const next = async (): Promise<boolean> => {
     await state.yieldToEventLoop();
-    return !state.stopping && !ruleSet.isRead;
+    return !state.isStopping && !ruleSet.isRead;
   };
   const isComplete =
     ruleSet.isRead ||
@@ -79,7 +79,7 @@ async function load(
   const stale: string[] = [];
   const next = async (): Promise<boolean> => {
     await state.yieldToEventLoop();
-    return !state.stopping;
+    return !state.isStopping;
   };
   const isComplete = await readSlices(state.store, table, { perSlice, next }, (entry) => {
     if (!take(entry)) stale.push(String(entry.key));

@@ -263,7 +263,7 @@ export async function startState(
     accountsLoading: true,
     accountsWritten: Promise.resolve(),
     peers: new Set(),
-    stopping: false,
+    isStopping: false,
     epochs: restored.epochs,
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
@@ -380,6 +380,6 @@ export async function placeDeclaredLimits(state: DaemonState): Promise<void> {
     rules.note(rule?.id ?? id, i);
     if (rule?.source === "config") rule.declaredAt = rules.at(i);
     if (turns.isOver()) await state.yieldToEventLoop();
-    if (state.stopping) return;
+    if (state.isStopping) return;
   }
 }

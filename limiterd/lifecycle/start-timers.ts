@@ -132,7 +132,7 @@ export function startTimers(
     if (oldEntries.length > 0) void writeSlices(state.writer, oldEntries);
   };
   const endInterrupted = async (): Promise<void> => {
-    while (!state.stopping && chargeInterrupted(state, ports.nowMs()))
+    while (!state.isStopping && chargeInterrupted(state, ports.nowMs()))
       await state.yieldToEventLoop();
   };
   let trafficWrittenMs = ports.nowMs();
@@ -207,7 +207,7 @@ export function startTimers(
   };
   return {
     async stop() {
-      state.stopping = true;
+      state.isStopping = true;
       for (const stop of stops) stop();
       // Write while the proxies are connected, so that the next start waits for them.
       const written = await within(stopWriteMs, lastSnapshot());

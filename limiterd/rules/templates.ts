@@ -171,7 +171,7 @@ function retiredWith(rule: Rule, child: string): ChildCounters | undefined {
 function moveBack(rule: Rule, from: ChildCounters, counter: Counter): Counter {
   from.delete(counter.place);
   clearWindow(counter.window);
-  counter.dirty = false;
+  counter.isDirty = false;
   rule.children.add(counter);
   return counter;
 }

@@ -51,7 +51,7 @@ export class ShareSlots {
    * Notes the slots of the other hosts. While the engine settles after a loss of data, they don't
    * fall below the number known before.
    */
-  seen(others: number, settling: boolean): void {
-    this.#others = Math.max(settling ? this.#others : 0, others);
+  seen(others: number, isSettling: boolean): void {
+    this.#others = Math.max(isSettling ? this.#others : 0, others);
   }
 }

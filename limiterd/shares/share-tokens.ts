@@ -140,11 +140,11 @@ export class ShareTokens {
   /** Notes an answer, which confirms the reported claim. Call after `seen`. */
   confirmed(
     reported: Halves,
-    { nowMs, cap, settling }: { nowMs: number; cap: number; settling: boolean },
+    { nowMs, cap, isSettling }: { nowMs: number; cap: number; isSettling: boolean },
   ): void {
     if (!isHardCap(this.#rule)) return;
     this.#available = cap - this.#estimate(this.#others, nowMs);
-    if (!settling) this.#claimed = reported;
+    if (!isSettling) this.#claimed = reported;
   }
 
   #estimate(halves: Halves, nowMs: number): number {
@@ -164,7 +164,7 @@ export class ShareTokens {
    * Sets how many tokens may stay unreported: on all hosts together at most a quarter of what is
    * left. While the engine settles after a loss of data, the distance to the cap is unknown.
    */
-  setUnsentMax(answer: CounterTotals, hosts: number, settling: boolean): void {
+  setUnsentMax(answer: CounterTotals, hosts: number, isSettling: boolean): void {
     const { periodMs } = this.#rule;
     const { nowMs, window, totals } = answer;
     const charged = {
@@ -178,7 +178,7 @@ export class ShareTokens {
     this.#cap = cap;
     const left = cap - slidingTokens(charged, periodMs, nowMs);
     this.#unsentMax = left / (4 * hosts);
-    if (settling) this.#distance.clear();
+    if (isSettling) this.#distance.clear();
     else this.#distance.noteAnswer(answer, left, cap);
   }
 
@@ -186,9 +186,9 @@ export class ShareTokens {
    * Notes the tokens of all hosts, of which `own` are this host's. While the engine settles after a
    * loss of data, the counts of other hosts don't fall below those known before.
    */
-  seen({ window, totals }: CounterTotals, own: Halves, settling: boolean): void {
+  seen({ window, totals }: CounterTotals, own: Halves, isSettling: boolean): void {
     const reported = rollHalves(own, window);
-    const counted = settling ? rollHalves(this.#others, window) : noHalves;
+    const counted = isSettling ? rollHalves(this.#others, window) : noHalves;
     this.#others = {
       window,
       current: Math.max(counted.current, totals.tokens - reported.current),

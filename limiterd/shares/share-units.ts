@@ -18,7 +18,7 @@ interface UnitsExchange extends Exchange {
   /**
    * Whether the engine has lost the reports of other hosts and may not have received them again.
    */
-  readonly settling: boolean;
+  readonly isSettling: boolean;
 }
 
 export class ShareUnits {
@@ -234,14 +234,14 @@ export class ShareUnits {
    */
   seen(
     { nowMs, window, totals }: CounterTotals,
-    { lsn, settling, ...exchange }: UnitsExchange,
+    { lsn, isSettling, ...exchange }: UnitsExchange,
   ): void {
     this.#clock.answered(nowMs, exchange);
     this.#rollTo(window, lsn);
     const reported = rollHalves(this.#reported, window);
-    this.#others = Math.max(settling ? this.#others : 0, totals.requests - reported.current);
+    this.#others = Math.max(isSettling ? this.#others : 0, totals.requests - reported.current);
     this.#othersBefore = Math.max(
-      settling ? this.#othersBefore : 0,
+      isSettling ? this.#othersBefore : 0,
       totals.requestsBefore - reported.previous,
     );
   }

@@ -416,15 +416,15 @@ export class Share implements CounterShare {
     }
     const { slotsGranted, settlingMs } = reply;
     this.#settledAtMonoMs = settlingMs > 0 ? exchange.receivedMonoMs + settlingMs : 0;
-    const settling = this.#settlingMs > 0;
-    this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, settling });
+    const isSettling = this.#settlingMs > 0;
+    this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, isSettling });
     this.units.aim(this.#ahead, this.demand.isFew);
-    this.tokens.seen(reply, question.tokens, settling);
+    this.tokens.seen(reply, question.tokens, isSettling);
     const cap = this.#caps.maxTokens ?? never;
-    this.tokens.confirmed(question.tokens, { nowMs: reply.nowMs, cap, settling });
-    this.tokens.setUnsentMax(reply, this.#turn.hostCount, settling);
+    this.tokens.confirmed(question.tokens, { nowMs: reply.nowMs, cap, isSettling });
+    this.tokens.setUnsentMax(reply, this.#turn.hostCount, isSettling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
-    this.slots.seen(reply.totals.slots - question.slots.inUse - slotsGranted, settling);
+    this.slots.seen(reply.totals.slots - question.slots.inUse - slotsGranted, isSettling);
     // Other hosts have used so much that they may need this host's units: give them back soon.
     if (
       this.demand.areNoLongerFew(
@@ -440,10 +440,10 @@ export class Share implements CounterShare {
   /** Notes the counts from an answer that was only for display (`SharedLimits.read`). */
   seen(totals: CounterTotals, exchange: Exchange): void {
     if (this.#openQuestion !== null) return;
-    const settling = this.#settlingMs > 0;
-    this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, settling });
-    this.tokens.seen(totals, noHalves, settling);
-    this.slots.seen(totals.totals.slots, settling);
+    const isSettling = this.#settlingMs > 0;
+    this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, isSettling });
+    this.tokens.seen(totals, noHalves, isSettling);
+    this.slots.seen(totals.totals.slots, isSettling);
   }
 
   /** Call when the engine hasn't answered; it may have received the question. */

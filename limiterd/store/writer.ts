@@ -156,7 +156,7 @@ export class Writer {
   }
 
   /** Call when something was counted without a settle. */
-  counted(): void {
+  noteCounted(): void {
     this.#pauseAtBound();
     if (this.#isClosed || this.#counted.size === 0) return;
     this.#commitSoon();

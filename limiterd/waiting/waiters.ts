@@ -31,8 +31,8 @@ export interface Waiter extends Waiting {
   readonly positionReports: { readonly everyMs: number; dueMs: number } | null;
   /** Whether its caller is refused now, such as after the end of its key. */
   readonly isDenied: (nowMs: number) => boolean;
-  /** Judges it again. `final`: the counts of other hosts can't be waited for. */
-  readonly judge: (waiter: Waiter, nowMs: number, final: boolean) => WaitOutcome;
+  /** Judges it again. `mustDecide`: it can't wait for the counts of other hosts. */
+  readonly judge: (waiter: Waiter, nowMs: number, mustDecide: boolean) => WaitOutcome;
   /** Refuses it at its deadline. */
   readonly refuse: (waiter: Waiter, nowMs: number) => void;
 }
@@ -157,8 +157,8 @@ export class Waiters implements WaitersAhead {
   }
 
   /** Judges a request again after the other hosts' counts have arrived. */
-  judgeAgain(waiter: Waiter, nowMs: number, final: boolean): void {
-    this.queues.judgeAgain(waiter, this.monoMs, () => waiter.judge(waiter, nowMs, final));
+  judgeAgain(waiter: Waiter, nowMs: number, mustDecide: boolean): void {
+    this.queues.judgeAgain(waiter, this.monoMs, () => waiter.judge(waiter, nowMs, mustDecide));
   }
 
   /** Where a refused request waits; null: waiting is pointless before its deadline. */

@@ -34,7 +34,7 @@ interface WaitingDraw {
   readonly share: string | null;
   /** How long it may wait. */
   readonly waitMs: number;
-  /** Judges it again; `isLast`: it is answered in any case. */
+  /** Judges it again; `isLast`: it can't wait any longer. */
   readonly judge: (waited: Waited, isLast: boolean) => Judged;
 }
 

@@ -149,7 +149,7 @@ t.test("a restored proxy has settled durably what was written", async (t) => {
     durableSeq: 4,
     seenAtMs: 3,
     peer: null,
-    dirty: false,
+    isDirty: false,
   });
 });
 

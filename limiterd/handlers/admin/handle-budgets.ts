@@ -222,7 +222,7 @@ async function resetInSlices(
   let written = Promise.resolve<Error | null>(null);
   for (let i = 0; i < ids.length; i += limitsPerTurn) {
     if (i > 0) await state.yieldToEventLoop();
-    if (state.stopping) return;
+    if (state.isStopping) return;
     const nowMs = state.wallMs();
     const resets = ids.slice(i, i + limitsPerTurn).map((id) => budgetReset(id, nowMs));
     const audit = i === 0 ? state.audit.record(all, ports.request, nowMs) : [];

@@ -217,7 +217,7 @@ async function applyPlan(
   };
   const prepared = await prepareInSlices(state, file, plan, nowMs);
   // The store is being closed: a change would be lost.
-  if (state.stopping) return;
+  if (state.isStopping) return;
   makeChange(state, nowMs, then, () => {
     const current = isCurrent(state, file, prepared.plan)
       ? prepared

@@ -6,7 +6,7 @@ import { type DaemonState, isLimited } from "../../state.js";
 
 /** Sends an event to every proxy that was welcomed. */
 export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent): void {
-  for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send(event);
+  for (const peer of state.peers) if (peer.role === "proxy" && peer.isWelcomed) peer.send(event);
 }
 
 /**

@@ -7,8 +7,8 @@
 import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
 import type { Awaited } from "../cluster-turn.js";
 
-/** Judges a request that has waited; `final`: it can't wait again. */
-export type JudgeAgain = (final: boolean) => void;
+/** Judges a request that has waited; `mustDecide`: it can't wait again. */
+export type JudgeAgain = (mustDecide: boolean) => void;
 
 interface Parked {
   readonly awaited: readonly Awaited[];
@@ -101,11 +101,12 @@ export class ParkedRequests {
     this.#waiting.clear();
   }
 
-  #judge(parked: Parked, monoMs: number, final = false): void {
+  #judge(parked: Parked, monoMs: number, isTimeUp = false): void {
     this.#parked.delete(parked);
     leave(parked);
     this.#current = parked;
-    parked.judgeAgain(final || parked.round >= roundsMax || monoMs - parked.atMonoMs >= parkedMs);
+    const isTooLate = isTimeUp || monoMs - parked.atMonoMs >= parkedMs;
+    parked.judgeAgain(isTooLate || parked.round >= roundsMax);
     this.#current = null;
   }
 }

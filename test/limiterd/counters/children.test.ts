@@ -28,7 +28,7 @@ const template: RuleDefinition = {
 interface Child {
   requests: number;
   inFlight: number;
-  dirty: boolean;
+  isDirty: boolean;
 }
 
 const name = fc.nat(12).map((n) => `user-${n}`);
@@ -56,13 +56,13 @@ t.test(
         let held: { readonly counter: Counter; readonly version: number }[] = [];
         const met = (child: string): { readonly counter: Counter; readonly known: Child } => {
           const counter = matchKept(book, `/users/${child}/app`, now)[0]!;
-          if (!model.has(child)) model.set(child, { requests: 0, inFlight: 0, dirty: false });
+          if (!model.has(child)) model.set(child, { requests: 0, inFlight: 0, isDirty: false });
           return { counter, known: model.get(child)! };
         };
         const count = (counter: Counter, known: Child): void => {
           charge(book, [counter], { atMs: now, requests: 1, tokens: 0 }, now);
           known.requests++;
-          known.dirty = true;
+          known.isDirty = true;
         };
         for (const one of steps) {
           switch (one.kind) {
@@ -100,16 +100,16 @@ t.test(
                 window.currentRequests,
               ]);
               const expected = [...model]
-                .filter(([, { dirty }]) => dirty)
+                .filter(([, { isDirty }]) => isDirty)
                 .map(([child, { requests }]) => [child, requests]);
               assert.deepEqual(written.sort(), expected.sort());
-              for (const known of model.values()) known.dirty = false;
+              for (const known of model.values()) known.isDirty = false;
               break;
             }
             case "forget": {
               const forgotten = book.forgetIdle(now + 120_000, 1000).map(({ child }) => child);
               const expected = [...model]
-                .filter(([, { inFlight, dirty }]) => inFlight === 0 && !dirty)
+                .filter(([, { inFlight, isDirty }]) => inFlight === 0 && !isDirty)
                 .map(([child]) => child);
               assert.deepEqual(forgotten.sort(), expected.sort());
               for (const child of expected) model.delete(child);
@@ -122,7 +122,7 @@ t.test(
               for (const [child, known] of model) {
                 if (known.inFlight === 0) model.delete(child);
                 known.requests = 0;
-                known.dirty = false;
+                known.isDirty = false;
               }
           }
           const found = childNames(rule.children).map((child) => {
@@ -172,7 +172,7 @@ t.test("marking or checking in a removed child changes nothing", async (t) => {
     children.delete(gone.place);
     children.markDirty(gone);
     children.checkIn(gone);
-    t.same([gone.dirty, children.isCheckedOut(gone)], [false, false]);
+    t.same([gone.isDirty, children.isCheckedOut(gone)], [false, false]);
     t.same([children.takeDirty(), children.size, children.has("gone")], [[], others, false]);
   }
 });
@@ -211,7 +211,7 @@ t.test("children that come from the store have the windows that they had", async
   };
   children.load("a", window, 17);
   children.load("b", { ...window, currentTokens: 9 }, 18);
-  t.match(children.get("a"), { window, restoredLsn: 17, child: "a", dirty: false, inFlight: 0 });
+  t.match(children.get("a"), { window, restoredLsn: 17, child: "a", isDirty: false, inFlight: 0 });
   t.match(children.copy("b"), { window: { currentTokens: 9 }, restoredLsn: 18 });
   t.equal(children.size, 2);
   t.equal(book.childCount, 2);

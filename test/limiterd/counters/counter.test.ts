@@ -42,7 +42,7 @@ t.test(
       [a, b].map((each) => each!.own!.window.startMs),
       [0, now],
     );
-    t.match(b!.own, { place: -1, position: -1, inFlight: 0, dirty: false, restoredLsn: 0 });
+    t.match(b!.own, { place: -1, position: -1, inFlight: 0, isDirty: false, restoredLsn: 0 });
   },
 );
 
@@ -76,10 +76,10 @@ t.test("the counter of a new child is kept once something counts in it", async (
 t.test("a copy is looked at without a trace in what it was copied from", async (t) => {
   const [template] = bookOf(rule("user_path", "/t", 60, { perChild: true })).sorted();
   const counter = new Counter(template!, "x", newWindow(60_000, now), 9);
-  Object.assign(counter, { inFlight: 3, place: 4, position: 5, dirty: true });
+  Object.assign(counter, { inFlight: 3, place: 4, position: 5, isDirty: true });
   const copy = copyCounter(counter);
   t.match(copy, { rule: template, child: "x", inFlight: 3, place: 4, restoredLsn: 9 });
-  t.same([copy.position, copy.dirty], [-1, false], "it is checked out nowhere");
+  t.same([copy.position, copy.isDirty], [-1, false], "it is checked out nowhere");
   t.same(copy.window, counter.window);
   copy.window.currentRequests = 7;
   t.equal(counter.window.currentRequests, 0);

@@ -69,6 +69,6 @@ t.test("what was reset or deleted since it was handed out is left out", async (t
     [...windows.take()!].map(({ ruleId }) => ruleId),
     [b!.id],
   );
-  t.equal(a!.own!.dirty, false, "it can be marked again");
+  t.equal(a!.own!.isDirty, false, "it can be marked again");
   t.equal(windows.take(), null);
 });

@@ -82,7 +82,7 @@ t.test("frames are handled as they are complete, until one breaks the grammar", 
   endless.feed(Buffer.concat([head, Buffer.alloc(8)]));
   t.equal(endless.closed(), 1, "nor is a frame without bound");
   const late = connected();
-  late.state.stopping = true;
+  late.state.isStopping = true;
   late.feed(Buffer.concat([bytes, bytes]));
   t.same([late.received.length, late.closed()], [0, 0], "a stopping daemon listens to nobody");
 });

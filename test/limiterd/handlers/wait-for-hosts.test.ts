@@ -8,33 +8,33 @@ function waiting({ willTimeOut = false, hasRoom = true }) {
   const peer = daemon.proxy("p1");
   peer.received.length = 0;
   const events: string[] = [];
-  let wake: (final: boolean) => void = () => {};
+  let wake: (mustDecide: boolean) => void = () => {};
   const shares = {
     turn: { willTimeOut, end: () => events.push("end") },
     refusedAway: () => events.push("refused"),
     nowMs: () => 77,
-    park(run: (final: boolean) => void) {
+    park(run: (mustDecide: boolean) => void) {
       wake = run;
       return hasRoom;
     },
   };
   Object.assign(daemon.state, { shares });
   Object.assign(daemon.state.book, { reclaim: () => events.push("reclaim") });
-  waitForHosts(daemon.state, peer.state, 5, (nowMs, final) =>
-    events.push(`again ${nowMs} ${final}`),
+  waitForHosts(daemon.state, peer.state, 5, (nowMs, mustDecide) =>
+    events.push(`again ${nowMs} ${mustDecide}`),
   );
-  return { daemon, peer, events, wake: (final: boolean) => wake(final) };
+  return { daemon, peer, events, wake: (mustDecide: boolean) => wake(mustDecide) };
 }
 
 const codes = ({ received }: TestPeer): unknown[] =>
   received.map((message) => (message.kind === "failed" ? message.failure.code : message.kind));
 
 t.test("a request waits for the engine, and is judged again with its counts", async (t) => {
-  for (const final of [true, false]) {
+  for (const mustDecide of [true, false]) {
     const { peer, events, wake } = waiting({});
     t.same([codes(peer), events, [...peer.state.parked]], [[], ["end"], [5]]);
-    wake(final);
-    t.same([codes(peer), events], [[], ["end", `again 77 ${final}`, "reclaim"]]);
+    wake(mustDecide);
+    t.same([codes(peer), events], [[], ["end", `again 77 ${mustDecide}`, "reclaim"]]);
     t.equal(peer.state.parked.size, 0);
   }
 });
@@ -55,7 +55,7 @@ t.test(
     const left = waiting({});
     left.daemon.state.peers.delete(left.peer.state);
     const stopping = waiting({});
-    stopping.daemon.state.stopping = true;
+    stopping.daemon.state.isStopping = true;
     for (const { wake, events, peer } of [left, stopping]) {
       wake(false);
       t.same([events, peer.state.parked.size], [["end"], 0]);
@@ -64,7 +64,7 @@ t.test(
 );
 
 t.test("a turn asks the engine, unless it has been asked or is away", async (t) => {
-  for (const [final, away, mode] of [
+  for (const [mustDecide, away, mode] of [
     [false, false, "ask"],
     [true, false, "decide"],
     [false, true, "decide"],
@@ -72,7 +72,7 @@ t.test("a turn asks the engine, unless it has been asked or is away", async (t) 
   ] as const) {
     const begun: string[] = [];
     const turn = { isAway: away, begin: (how: string) => begun.push(how) };
-    t.equal(beginTurn({ turn } as never, final), turn as never);
-    t.same(begun, [mode], `${final} ${away}`);
+    t.equal(beginTurn({ turn } as never, mustDecide), turn as never);
+    t.same(begun, [mode], `${mustDecide} ${away}`);
   }
 });

@@ -44,7 +44,7 @@ t.test("all windows are loaded, some per turn, and the stale ones are reported",
 
 t.test("a daemon that stops reads no further, and doesn't take the rest for nothing", async (t) => {
   const daemon = await restarted();
-  daemon.state.stopping = true;
+  daemon.state.isStopping = true;
   t.same(await loadWindows(daemon.state, 2), []);
   t.not(daemon.state.book.unread, null);
 });
@@ -90,7 +90,7 @@ t.test("all accounts are loaded, some per turn, and the stale ones are reported"
 
 t.test("a daemon that stops reads no further account", async (t) => {
   const daemon = await withAccounts();
-  daemon.state.stopping = true;
+  daemon.state.isStopping = true;
   t.same(await loadAccounts(daemon.state, 2), []);
   t.equal(daemon.state.accountsLoading, true);
   t.not(
@@ -133,7 +133,7 @@ t.test("a daemon that stops reads no further rule, and knows that there are othe
   const { state } = startDaemon(rules, { store, loads: false });
   let turns = 0;
   (state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () => {
-    state.stopping = ++turns > 1;
+    state.isStopping = ++turns > 1;
   };
   await loadRules(state, 2);
   const { ruleSet } = state.book;

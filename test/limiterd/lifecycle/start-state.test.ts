@@ -213,7 +213,7 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
   t.equal([...store.entries("budgets")].length, 1);
   t.match(state, {
     expectedProxies: null,
-    stopping: false,
+    isStopping: false,
     storeFailing: null,
     lastSnapshotAtMs: null,
     startedAtMs: noon,
@@ -495,7 +495,7 @@ t.test(
       ...options,
       yieldToEventLoop: () => new Promise((resolve) => void turns.push(resolve)),
     });
-    state.stopping = true;
+    state.isStopping = true;
     for (let i = 0; i < 3; i++) {
       for (const turn of turns.splice(0)) turn();
       await tick();
@@ -597,7 +597,7 @@ t.test("many rules are placed in slices, and none after a daemon began to stop",
   t.equal(placed(state), rules.length);
   const stopped = unplaced(rules).state;
   inTurn(stopped, () => {
-    stopped.stopping = true;
+    stopped.isStopping = true;
   });
   await placeDeclaredLimits(stopped);
   t.equal(placed(stopped), windowsPerSlice);

@@ -124,7 +124,7 @@ async function answers(daemon: TestDaemon, steps: readonly Step[]): Promise<unkn
 async function loadSome({ state }: TestDaemon, slices: number): Promise<void> {
   let left = slices;
   const some = { ...state, yieldToEventLoop: () => Promise.resolve() };
-  Object.defineProperty(some, "stopping", { get: () => left-- <= 0 });
+  Object.defineProperty(some, "isStopping", { get: () => left-- <= 0 });
   await loadRules(some, 2);
 }
 
@@ -447,7 +447,7 @@ t.test("inert rules are reported once all rules are loaded", async (t) => {
   );
   t.same([said, state.inertRules.size], [[], 0]);
   const sent: unknown[] = [];
-  const proxy = { role: "proxy", welcomed: true, send: (event: unknown) => sent.push(event) };
+  const proxy = { role: "proxy", isWelcomed: true, send: (event: unknown) => sent.push(event) };
   state.peers.add(proxy as never);
   await loadRules(state, 1);
   t.match(said, exactly([/^user_path \/a minute: token limits/, "/c minute"]));

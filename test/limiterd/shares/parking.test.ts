@@ -56,7 +56,7 @@ t.test("a peer that left, or a daemon that stops, is answered nothing", async (t
   staying.send({ ...question(2), userPath: "/a/b" });
   await hosts.pass(300);
   staying.send(question(3));
-  host.daemon.state.stopping = true;
+  host.daemon.state.isStopping = true;
   const answered = staying.received.length;
   await hosts.pass(100);
   t.equal(staying.received.length, answered);

@@ -239,7 +239,7 @@ t.test("a failed commit immediately pauses counts beyond the bound", async (t) =
   void writer.write([{ table: "rules", key: "a", value: [1] }]);
   for (let waiting = 0; waiting < journalEntriesMax; waiting += journalCountedMax) {
     t.equal(log.paused, false);
-    writer.counted();
+    writer.noteCounted();
   }
   t.equal(log.paused, false, "the store works as far as is known");
   ends(new Error("no space"));
@@ -318,7 +318,7 @@ t.test("after the close nothing is counted, tried or scheduled", async (t) => {
   );
   for (const { run } of timers.splice(0)) run();
   log.size = 5000;
-  writer.counted();
+  writer.noteCounted();
   let results = false;
   void writer.tryWrite([{ table: "rules", key: "a", value: [1] }]).then(() => (results = true));
   t.notOk(writer.journal("p", 2, () => {}));
@@ -530,11 +530,11 @@ t.test(
   async (t) => {
     const self = disk();
     const { log, timers, writer } = counting(self);
-    writer.counted();
+    writer.noteCounted();
     t.same(timers, [], "nothing was counted");
     log.size = 2;
-    writer.counted();
-    writer.counted();
+    writer.noteCounted();
+    writer.noteCounted();
     writer.journal("p", 1, () => {});
     writer.journal("p", 2, () => {});
     t.same(
@@ -554,7 +554,7 @@ t.test(
       },
     ]);
     log.size = 1;
-    writer.counted();
+    writer.noteCounted();
     timers[0]!.run();
     await settled();
     t.equal(self.written.length, 1, "a timer is about its own batch");
@@ -562,7 +562,7 @@ t.test(
     await settled();
     t.same(self.written.flat()[1], { table: "journal", key: 2, value: [[], ["half"]] });
     log.size = journalCountedMax;
-    writer.counted();
+    writer.noteCounted();
     t.equal(writer.lsn, 4, "a full batch is closed");
     await settled();
     t.equal(self.written.length, 3, "and committed without waiting");
@@ -578,9 +578,9 @@ t.test("while the store fails, no more is taken down than may wait", async (t) =
   for (let waiting = 0; waiting < journalEntriesMax; waiting += journalCountedMax) {
     t.notOk(log.paused);
     log.size = journalCountedMax;
-    writer.counted();
+    writer.noteCounted();
   }
-  writer.counted();
+  writer.noteCounted();
   t.ok(log.paused);
   t.equal(
     writer.journal("p", 1, () => {}),

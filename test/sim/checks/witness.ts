@@ -294,7 +294,7 @@ export class Witness {
 
   /** Call after each event. `pausedUntilMs`: until when the daemon is paused. */
   checkWaiting(nowMs: number, pausedUntilMs: number): void {
-    const runs = this.#state?.stopping === false && pausedUntilMs <= this.#world.nowMs;
+    const runs = this.#state?.isStopping === false && pausedUntilMs <= this.#world.nowMs;
     if (!runs) return this.#waiting.pause();
     if (!this.clockStepped) this.#waiting.check(this.#refusalAt(nowMs));
   }

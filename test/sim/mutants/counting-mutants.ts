@@ -236,7 +236,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "window written once and never again",
     file: "limiterd/counters/dirty-windows.js",
-    find: "counter.dirty = false;",
+    find: "counter.isDirty = false;",
     put: "",
     often: true,
   },

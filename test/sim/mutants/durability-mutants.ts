@@ -271,7 +271,7 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "settles of a proxy of another release not taken",
     file: "limiterd/handlers/apply-settle.js",
-    find: 'const maySettle = (peer.role === "proxy" && peer.welcomed) || peer.role === "settler";',
+    find: 'const maySettle = (peer.role === "proxy" && peer.isWelcomed) || peer.role === "settler";',
     put: 'if (peer.role === "settler") return true; const maySettle = true;',
     often: true,
   },

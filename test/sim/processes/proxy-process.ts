@@ -104,7 +104,7 @@ export class ProxyProcess {
     if (peer === undefined) return null;
     const { world, id, daemon } = this.#options;
     const isAnswering = this.client.state === "connected";
-    const hasRead = this.#connection.ends[0].allRead && daemon().state?.stopping === false;
+    const hasRead = this.#connection.ends[0].allRead && daemon().state?.isStopping === false;
     for (const { lease, lsn, target, targetLsn, submission } of this.#requests.admissions()) {
       const isUnreported = lsn === 0 || (target !== null && targetLsn === 0);
       if (isUnreported && isAnswering && !submission)
