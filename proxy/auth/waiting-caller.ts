@@ -18,8 +18,12 @@ interface WaitingRequest {
 }
 
 export class WaitingCaller {
+  /** Whether its request has waited, and the caller can be refused for that. */
+  hasWaited = false;
   readonly #request: WaitingRequest;
   #cancel: (() => void) | null = null;
+  /** Why the wait was ended. */
+  #refused: RefusedCaller | null = null;
 
   constructor(request: WaitingRequest) {
     this.#request = request;
@@ -28,21 +32,23 @@ export class WaitingCaller {
   /** Its request begins to wait. `leave` ends the wait, and is called if the caller is refused. */
   begin(leave: () => void): void {
     if (!isVerifiedByProxy(this.#request.caller)) return;
+    this.hasWaited = true;
     const cancel = this.#request.gateway.setTimer(checkEveryMs, () => {
       void this.#refusal().then((refusal) => {
         if (this.#cancel !== cancel) return;
-        if (refusal === null) this.begin(leave);
-        else leave();
+        if (refusal === null) return this.begin(leave);
+        this.#refused = refusal;
+        leave();
       });
     });
     this.#cancel = cancel;
   }
 
-  /** The wait is over. Why the caller is refused now; null if it isn't. */
+  /** The wait is over. Why the caller is refused; null if it isn't. */
   async end(): Promise<RefusedCaller | null> {
     this.#cancel?.();
     this.#cancel = null;
-    return isVerifiedByProxy(this.#request.caller) ? await this.#refusal() : null;
+    return this.#refused ?? (await this.#refusal());
   }
 
   async #refusal(): Promise<RefusedCaller | null> {

@@ -8,6 +8,7 @@ import { isObject } from "../../shared/checked.js";
 import { chatRequestToResponses } from "./chat-to-responses/chat-request-to-responses.js";
 import { responsesToChat } from "./choose-dialect.js";
 import { plainChat } from "./fit/plain-chat.js";
+import { RequestCheck } from "./shared/request-check.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "./shared/translation.js";
 
 /** The target, which may have other dialects, is chosen later. */
@@ -26,6 +27,8 @@ export function bodyOfPath(
   operation: "chat_completions" | "responses",
   body: JsonObject,
 ): TranslatedRequest {
+  const check = new RequestCheck(false);
+  if (!check.isShallowEnough(body)) return check.result(body);
   if (operation === "responses") return chatRequestToResponses(body, anyTarget);
   // Cursor writes the options of a chat completion's stream.
   const { stream_options: options, ...rest } = body;
@@ -51,7 +54,7 @@ export function bodyOfPath(
  */
 function turnsOf(input: unknown): readonly unknown[] | null {
   if (!Array.isArray(input) || !input.every(isMessage) || !input.some(isForeign)) return null;
-  return plainChat({ messages: input })["messages"] as readonly unknown[];
+  return plainChat({ messages: input }, true)["messages"] as readonly unknown[];
 }
 
 function isMessage(item: unknown): item is JsonObject {

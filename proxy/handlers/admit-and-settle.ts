@@ -117,13 +117,12 @@ export async function admitRequest(
   const details = { submission, modelNames, uses, fixed, metered, wait, session };
   const outcome = await limiter.admit(caller, markedTargets, details);
   noteVerdict(context, outcome, monoMs() - askedMonoMs);
-  if (waitingCaller !== null && (waitedFor(outcome) !== undefined || outcome.kind === "left")) {
-    const refusal = await waitingCaller.end();
-    if (refusal !== null && !exchange.gone) {
-      if (outcome.kind === "admitted") limiter.withdraw(outcome.admission);
-      refuseCaller(context, "model", refusal);
-      return null;
-    }
+  // Whatever ended the wait, also the loss of the daemon.
+  const refusal = waitingCaller?.hasWaited === true ? await waitingCaller.end() : null;
+  if (refusal !== null && !exchange.gone) {
+    if (outcome.kind === "admitted") limiter.withdraw(outcome.admission);
+    refuseCaller(context, "model", refusal);
+    return null;
   }
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)

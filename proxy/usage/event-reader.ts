@@ -271,7 +271,7 @@ export class EventReader {
     if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
       value = parseJson(data);
       const repeated = this.#repeatedIn(data);
-      const otherChars = Math.max(0, otherTextIn(value) - textChars - repeated);
+      const otherChars = Math.max(0, otherTextIn(value, data) - textChars - repeated);
       this.otherChars += otherChars;
       this.contentChars += otherChars;
       this.#goesOn ||= finishedBefore && otherChars > 0;

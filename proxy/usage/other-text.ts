@@ -3,8 +3,10 @@
  * limits hold for formats that providers invent. `event-reader.ts` calls it for events without
  * known text, which are few. Also measures a complete answer whose usage counts nothing.
  */
-import { isObject } from "../../shared/checked.js";
+import { jsonDepthMax } from "../../shared/bounds.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
+import { nestedDeeperThan } from "../body/json-value.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,15 +25,28 @@ export function placeOfAnswer(operation: Operation): RegExp {
   return operation === "messages" ? inBlocks : inDeltas;
 }
 
-/** The bytes of text that an event adds to the answer. Encoded media count as fewer. */
-export function otherTextIn(event: unknown): number {
-  return isObject(event) ? sizeOf(answerIn(event), "") : 0;
+/**
+ * The bytes of text that an event adds to the answer. Encoded media count as fewer; an event that
+ * is nested too deeply to be looked through counts as a whole. `data`: its JSON.
+ */
+export function otherTextIn(event: unknown, data: string): number {
+  if (!isObject(event)) return 0;
+  return isTooDeep(event, data) ? data.length : sizeOf(answerIn(event), "");
 }
 
-/** The bytes of text in a whole answer; that of a stream as one array is a list of answers. */
-export function textInAnswer(answer: unknown): number {
+/** The same for a whole answer; that of a stream as one array is a list of answers. */
+export function textInAnswer(json: string): number {
+  const answer = parseJson(json);
+  return isTooDeep(answer, json) ? json.length : textInValue(answer);
+}
+
+function isTooDeep(value: unknown, json: string): boolean {
+  return json.length > 2 * jsonDepthMax && nestedDeeperThan(value, jsonDepthMax);
+}
+
+function textInValue(answer: unknown): number {
   if (Array.isArray(answer))
-    return (answer as unknown[]).reduce<number>((sum, each) => sum + textInAnswer(each), 0);
+    return (answer as unknown[]).reduce<number>((sum, each) => sum + textInValue(each), 0);
   if (!isObject(answer)) return 0;
   const { content, output, outputs, steps } = answer;
   const contentSize = sizeOf(content ?? output ?? outputs ?? steps, "");

@@ -384,7 +384,7 @@ export class ResponseMeter {
   /** The text of a complete answer. An answer that isn't held is too long to have none. */
   #answerText(): number {
     if (this.#request.operation === null || this.#passing !== null) return this.#textBytes();
-    return textInAnswer(parseJson(this.#text));
+    return textInAnswer(this.#text);
   }
 
   /**

@@ -75,7 +75,7 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const traits = chatTraitsOf(provider, model);
   const host = { chat: provider.chat, traits, model, provider: provider.name };
   return (original, check) => {
-    const plain = isMixed ? plainChat(original) : original;
+    const plain = isMixed ? plainChat(original, true) : original;
     const body = isOpenrouters ? withEffort(plain) : plain;
     const atHost = isHosts ? (fitNativeChat(body, host, check) ?? body) : body;
     const continued = isContinued ? fitMovedMessages(atHost, host) : atHost;

@@ -46,8 +46,12 @@ function isMixed(message: unknown): boolean {
   });
 }
 
-/** The same body if it has no such piece. */
-export function plainChat(body: JsonObject): JsonObject {
+/**
+ * The same body if it has no such piece. `keepsThoughtLists`: for hosts of chat completions, of
+ * which Mistral's writes an assistant's thinking as a part with a list, and wants it back
+ * (vercel/ai#17930).
+ */
+export function plainChat(body: JsonObject, keepsThoughtLists = false): JsonObject {
   if (!mixesDialects(body)) return body;
   const { tools, tool_choice: choice, messages, system, stop_sequences: stop, ...rest } = body;
   const out: Record<string, unknown> = rest;
@@ -63,7 +67,10 @@ export function plainChat(body: JsonObject): JsonObject {
     out["parallel_tool_calls"] ??= false;
   const isPrompted = Array.isArray(messages) && !isAbsent(system) && system !== "";
   const all: unknown = isPrompted ? [{ role: "system", content: system }, ...messages] : messages;
-  set("messages", changedList(all, plainMessages));
+  set(
+    "messages",
+    changedList(all, (message) => plainMessages(message, keepsThoughtLists)),
+  );
   if (!isPrompted) set("system", system);
   if (Array.isArray(stop) && isAbsent(body["stop"])) out["stop"] = stop;
   else set("stop_sequences", stop);
@@ -133,7 +140,7 @@ const partTypes: ReadonlySet<unknown> = new Set([
 ]);
 
 /** The messages that one message becomes: Anthropic's results are parts of the user's turn. */
-function plainMessages(message: unknown): readonly unknown[] {
+function plainMessages(message: unknown, keepsThoughtLists: boolean): readonly unknown[] {
   if (!isObject(message)) return [message];
   const { role, content } = message;
   if (role === "tool" && isObject(content) && !partTypes.has(content["type"]))
@@ -141,7 +148,8 @@ function plainMessages(message: unknown): readonly unknown[] {
   const parts: unknown = isObject(content) ? [content] : content;
   if (!Array.isArray(parts)) return [message];
   const changed = changedList(parts, (part) => [plainPart(part, role)]);
-  if (role === "assistant") return [withCalls(message, changed as readonly unknown[])];
+  if (role === "assistant")
+    return [withCalls(message, changed as readonly unknown[], keepsThoughtLists)];
   if (role === "user" && (changed as readonly unknown[]).some(isResult))
     return withResults(message, changed as readonly unknown[]);
   return [changed === content ? message : { ...message, content: changed }];
@@ -237,25 +245,40 @@ function isThinking(part: unknown): part is JsonObject {
   return isObject(part) && (part["type"] === "thinking" || part["type"] === "redacted_thinking");
 }
 
+function thoughtIn({ thinking }: JsonObject): string {
+  if (!Array.isArray(thinking)) return typeof thinking === "string" ? thinking : "";
+  return thinking
+    .map((part: unknown) =>
+      isObject(part) && typeof part["text"] === "string" ? part["text"] : "",
+    )
+    .join("");
+}
+
 function isResult(part: unknown): part is JsonObject {
   return isObject(part) && part["type"] === "tool_result";
 }
 
 /** An assistant's message with its calls and its thinking in their own fields. */
-function withCalls(message: JsonObject, parts: readonly unknown[]): JsonObject {
+function withCalls(
+  message: JsonObject,
+  parts: readonly unknown[],
+  keepsThoughtLists: boolean,
+): JsonObject {
   const calls = parts.filter(isCall);
-  const thoughts = parts.filter(isThinking);
+  const isThought = (part: unknown): part is JsonObject =>
+    isThinking(part) && !(keepsThoughtLists && Array.isArray(part["thinking"]));
+  const thoughts = parts.filter(isThought);
   if (calls.length === 0 && thoughts.length === 0)
     return parts === message["content"] ? message : { ...message, content: parts };
-  const others = parts.filter((part) => !isCall(part) && !isThinking(part));
+  const others = parts.filter((part) => !isCall(part) && !isThought(part));
   const out: Record<string, unknown> = {
     ...message,
     content: others.length === 0 ? null : others,
   };
   const kept = thoughts.filter(isThinkingBlock).filter(mustBeReturned).map(thinkingBlock);
   if (kept.length > 0) out["thinking_blocks"] ??= kept;
-  const texts = thoughts.map(({ thinking }) => (typeof thinking === "string" ? thinking : ""));
-  if (texts.join("") !== "") out["reasoning_content"] ??= texts.join("");
+  const text = thoughts.map(thoughtIn).join("");
+  if (text !== "") out["reasoning_content"] ??= text;
   if (calls.length === 0) return out;
   const given: unknown = out["tool_calls"];
   const list: unknown[] = Array.isArray(given) ? [...given] : [];
@@ -283,7 +306,7 @@ function withResults(message: JsonObject, parts: readonly unknown[]): readonly J
   const results = parts.filter(isResult).flatMap((part): readonly unknown[] => {
     const { tool_use_id: id, content, is_error: failed } = part;
     const result = { role: "tool", tool_call_id: id, content: content ?? "", ...marksOf(part) };
-    const messages = plainMessages(result) as readonly JsonObject[];
+    const messages = plainMessages(result, false) as readonly JsonObject[];
     return failed === true ? messages.map(asFailed) : messages;
   });
   const rest = parts.filter((part) => !isResult(part));

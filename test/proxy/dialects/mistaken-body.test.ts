@@ -66,3 +66,25 @@ t.test("a chat request becomes a response's request", async (t) => {
   );
   t.match(bodyOfPath("responses", { ...chat, n: 2 }), { ok: false, failure: { param: "n" } });
 });
+
+t.test("a body that is nested too deeply is refused, wherever it is", async (t) => {
+  const deep = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`) as unknown;
+  const input = [
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "a", name: "f", input: { deep } }],
+    },
+  ];
+  t.match(bodyOfPath("chat_completions", { model: "m", input }), {
+    ok: false,
+    failure: { param: "input" },
+  });
+  t.match(bodyOfPath("chat_completions", { model: "m", input: "x", stream_options: { deep } }), {
+    ok: false,
+    failure: { param: "stream_options" },
+  });
+  t.match(bodyOfPath("responses", { model: "m", messages: [deep] }), {
+    ok: false,
+    failure: { param: "messages" },
+  });
+});

@@ -1,5 +1,11 @@
 import t from "tap";
-import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
+import {
+  type Authentication,
+  authenticatedCaller,
+  type Caller,
+  wrongToken,
+} from "../../../proxy/auth/caller.js";
+import type { Gateway } from "../../../proxy/gateway.js";
 import { admitRequest, settleRequest } from "../../../proxy/handlers/admit-and-settle.js";
 import { refuseBeforeAdmission } from "../../../proxy/handlers/refuse-request.js";
 import type { Admission, AdmissionOutcome, SpentUsage } from "../../../proxy/limiter/admission.js";
@@ -277,4 +283,57 @@ t.test("a caller with a list of models isn't admitted for another, and uses no t
         error: { type: "permission_error", code: "model_not_allowed", param: "model" },
       });
   }
+});
+
+/** A caller by JWT whose request waits; the daemon then gives this outcome. */
+async function waitFor(outcome: object, isEnded: boolean) {
+  const fake = fakeGateway(`${yaml}waiting: { max_seconds: 300 }\n`);
+  const timers = new Set<() => void>();
+  const refused = { ok: false, failure: wrongToken, note: "expired" } as const;
+  const verdicts: Authentication[] = isEnded ? [refused] : [];
+  const genuine = { ok: true, caller: authenticatedCaller("/team") } as const;
+  let left = (): void => {};
+  Object.assign(fake.gateway, {
+    setTimer(_ms: number, run: () => void) {
+      timers.add(run);
+      return () => timers.delete(run);
+    },
+    credentials: {
+      masterKey: null,
+      jwt: { verify: () => Promise.resolve(verdicts.shift() ?? genuine) },
+      userPathHeader: "x-sluice-user-path",
+    },
+  });
+  Object.assign(fake.gateway.limiter, {
+    async admit(...[, , details]: Parameters<Gateway["limiter"]["admit"]>) {
+      const gone = new Promise<void>((resolve) => (left = resolve));
+      details!.wait!.onQueued(left);
+      if (!isEnded) return outcome;
+      for (const run of timers) run();
+      await gone;
+      return outcome;
+    },
+    noteRefusal() {},
+  });
+  const token = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJtZSJ9.c2ln";
+  const exchange = new FakeExchange({
+    headers: ["authorization", `Bearer ${token}`, "prefer", "wait=300"],
+  });
+  const caller = authenticatedCaller("/team");
+  const record = new RequestRecord(0);
+  const context = { gateway: fake.gateway, exchange, caller, record } as RequestContext;
+  const admitted = await admitRequest(context, { targets: [one], model: "x", modelNames });
+  return { admitted, exchange, timers };
+}
+
+t.test("a token isn't verified any more once its request has lost the daemon", async (t) => {
+  const { exchange, timers } = await waitFor({ kind: "unavailable" }, false);
+  t.equal(exchange.status, 503);
+  t.equal(timers.size, 0);
+});
+
+t.test("a refusal that ended the wait is answered, even if the token is valid again", async (t) => {
+  const { admitted, exchange } = await waitFor({ kind: "left" }, true);
+  t.equal(admitted, null);
+  t.equal(exchange.status, 401);
 });

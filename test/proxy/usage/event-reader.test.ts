@@ -2,6 +2,7 @@ import t from "tap";
 import { JsonPicker } from "../../../proxy/body/json-picker.js";
 import { EventReader } from "../../../proxy/usage/event-reader.js";
 import { usagePicks } from "../../../proxy/usage/find-usage.js";
+import { textInAnswer } from "../../../proxy/usage/other-text.js";
 import type { Operation } from "../../../shared/operation.js";
 
 /** What a stream of these says. */
@@ -372,4 +373,13 @@ t.test("an answer whose other text goes on after its end isn't over", async (t) 
     t.equal(reader.isOver, isOver, JSON.stringify(events));
     t.ok(reader.isComplete, "it may end here all the same");
   }
+});
+
+t.test("an event that is nested very deeply counts as a whole", async (t) => {
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const data = `{"choices":[{"delta":{"new":${deep}}}]}`;
+  const reader = new EventReader("chat_completions");
+  reader.read(`data: ${data}\n`, 1);
+  t.ok(reader.otherChars >= data.length);
+  t.equal(textInAnswer(`{"output":${deep}}`), deep.length + '{"output":}'.length);
 });

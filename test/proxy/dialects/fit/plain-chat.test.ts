@@ -163,3 +163,20 @@ t.test("names from the request change no object of the program", async (t) => {
   t.match(result, { content: '{"__proto__":{"a":1}}' });
   t.match(prompt, { role: "user" });
 });
+
+t.test("a list of Mistral's thinking stays for hosts of chat completions alone", async (t) => {
+  const text = { type: "text", text: "4" };
+  const thinking = { type: "thinking", thinking: [{ type: "text", text: "2+2" }], closed: true };
+  const messages = [user, { role: "assistant", content: [thinking, text] }];
+  const body = { model: "m", messages };
+  t.strictSame(plainChat(body, true), body);
+  t.strictSame(plainChat(body), {
+    model: "m",
+    messages: [user, { role: "assistant", content: [text], reasoning_content: "2+2" }],
+  });
+  const block = { type: "thinking", thinking: "3+3", signature: "" };
+  const both = [{ role: "assistant", content: [thinking, block, text] }];
+  t.strictSame(plainChat({ messages: both }, true), {
+    messages: [{ role: "assistant", content: [thinking, text], reasoning_content: "3+3" }],
+  });
+});
