@@ -25,6 +25,7 @@ import {
   type HardLimit,
   heldOrNew,
   needOf,
+  neverFitsSeconds,
   weightsOfCost,
 } from "../rules/hard-limits.js";
 import {
@@ -195,13 +196,16 @@ function refusesUntil(
   const weights = weightsOfCost(demand?.rates ?? null);
   const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const need = needOf({ weights, cap }, demand, held);
+  const needAlone = needOf({ weights, cap }, demand, 0);
   const left = leftOf(book, account, nowMs);
   const hard = hardAccount(book, account, nowMs);
   if (left - claimedByOthers(hard) - held >= need)
     return demand !== undefined && awaitsClaim(book, hard, demand, nowMs)
       ? nowMs + reservedMs
       : null;
-  return left >= need ? nowMs + reservedMs : roomAt(book, account, nowMs);
+  if (left >= needAlone) return nowMs + reservedMs;
+  const neverFitsMs = needAlone > cap ? nowMs + neverFitsSeconds * 1000 : 0;
+  return Math.max(roomAt(book, account, nowMs), neverFitsMs);
 }
 
 /** An account of a hard budget, and the claims of hosts to the part of it that counts now. */

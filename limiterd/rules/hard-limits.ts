@@ -6,6 +6,7 @@
  */
 
 import { outputChunkTokensMax, outputChunkTokensMin } from "../../shared/bounds.js";
+import { waitSecondsMax } from "../../shared/config/kinds/list-kinds.js";
 import { isLenient } from "../../shared/domain/on-exhausted.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
@@ -152,7 +153,6 @@ export function outputAmount({ weights }: HardLimit, output: number): number {
 }
 
 /**
-/**
  * The tokens that a prompt counts as: those that it probably has, not their bound, if no other
  * request holds anything of the cap. So what only one prompt has beyond them exceeds the cap.
  */
@@ -173,6 +173,12 @@ export function needOf(
   const output = leastOutput(limit, demand);
   return Math.max(1, weightedAmount(limit.weights, countedPrompt(demand, held), output));
 }
+
+/**
+ * The least `waitSeconds` of a request that needs more than the whole cap: longer than any request
+ * waits for room, since others would wait behind it.
+ */
+export const neverFitsSeconds = waitSecondsMax + 1;
 
 /** The output for which the whole cap has room. */
 function outputOfCap({ weights, cap }: Pick<HardLimit, "weights" | "cap">): number {

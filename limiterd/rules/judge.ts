@@ -40,6 +40,7 @@ import {
   hardRules,
   isHardCap,
   needOf,
+  neverFitsSeconds,
   weightsOfRule,
 } from "./hard-limits.js";
 import { hasFloorLeft, type SharedCounter, sharerOf, waitForShare } from "./judge-share.js";
@@ -553,29 +554,29 @@ function waitOfHardCap(counter: Counter, cap: number, options: BreachOptions): n
   const { nowMs, demand, tokenWeights = null } = options;
   const { rule, child } = counter;
   const heldTokens = rule.held?.of(child) ?? 0;
-  const need = needOfHardCap(counter, cap, options) ?? 1;
+  const need = needOfHardCap(counter, cap, options, heldTokens) ?? 1;
   const room = cap - heldTokens - need + 1;
   if (room > 0 && waitForUseBelow(counter, room, nowMs) === 0)
     return demand === undefined || !isHardCap(rule)
       ? 0
       : waitOfClaim(counter, demand, { nowMs, tokenWeights });
-  const wait = waitForUseBelow(counter, Math.max(1, cap - need + 1), nowMs);
+  const needAlone = needOfHardCap(counter, cap, options, 0) ?? 1;
+  const wait = waitForUseBelow(counter, Math.max(1, cap - needAlone + 1), nowMs);
   // A request that never fits isn't asked to try again soon.
-  return Math.max(need > cap ? rule.periodMs / 1000 : 1, wait);
+  return needAlone > cap
+    ? Math.max(neverFitsSeconds, rule.periodMs / 1000, wait)
+    : Math.max(1, wait);
 }
 
-/** What the request needs of a hard cap; undefined of any other. */
+/** What the request needs of a hard cap, beside what others hold; undefined of any other. */
 function needOfHardCap(
   { rule, child }: Counter,
   cap: number,
   { demand, tokenWeights = null }: BreachOptions,
+  held = rule.held?.of(child) ?? 0,
 ): number | undefined {
   if (demand === undefined || !isHardCap(rule)) return undefined;
-  return needOf(
-    { weights: weightsOfRule(rule, demand, tokenWeights), cap },
-    demand,
-    rule.held?.of(child) ?? 0,
-  );
+  return needOf({ weights: weightsOfRule(rule, demand, tokenWeights), cap }, demand, held);
 }
 
 /** Seconds until this host may use what the request needs; 0 if no other host counts. */

@@ -304,6 +304,34 @@ t.test("a lone request is refused by no reserve that it doesn't need", async (t)
   t.equal(typeof begin(peer, 5, stream(5000)), "object");
 });
 
+t.test("a request that never fits doesn't wait, since others would wait behind it", async (t) => {
+  const waiting = { maxMs: 3_600_000, defaultMs: 3_600_000, paths: [] };
+  const wait = { askedMs: null, timeoutMs: null, waitedMs: 0 };
+  for (const [rules, budgets] of [
+    [[tokens(1000)], []],
+    [[], [{ ...budget("/team", 300, 0.003), hold: "hard" as const }]],
+  ] as const) {
+    const daemon = startDaemon([...rules], { waiting, budgets: [...budgets] });
+    const peer = daemon.proxy("p1");
+    const answer = (id: number, promptTokens: number): string => {
+      peer.send({
+        ...{ read: 0, kind: "admit", id, userPath: "/team", credential: "authenticated" },
+        ...{ targets: [target], submission: false, metered: stream(promptTokens), wait },
+      } as never);
+      return peer.received.at(-1)!.kind;
+    };
+    t.match(answer(2, 5000), /refused|exceeded/);
+    t.match(peer.received.at(-1), { waitSeconds: 3601 });
+    const small = running(peer, 3, stream(100));
+    t.match(answer(4, 5000), /refused|exceeded/, "nor while others run");
+    t.equal(answer(5, 1500), "queued", "alone it probably fits");
+    settle(small, 50, 1);
+    daemon.nowMs += 100;
+    await daemon.commit();
+    t.ok(peer.received.some((answer) => answer.kind === "admitted" && answer.id === 5));
+  }
+});
+
 t.test("what isn't streamed gets its whole maximum, unless it would lock the cap", async (t) => {
   const daemon = startDaemon([], { budgets: [{ ...budget("/team", 86_400, 25), hold: "hard" }] });
   const peer = daemon.proxy("p1");
@@ -342,7 +370,7 @@ t.test("the smallest of several caps decides, and a child holds of its template"
   t.equal(running(peer, 2, stream(100), "/team/b").allowance, 38);
   const held = () => daemon.state.book.find(template)!.held!.of("team");
   t.equal(held(), 139, "2000 / 128 / 8 is 1 more");
-  t.equal(begin(peer, 3, stream(1200), "/team/a"), "tokens 60");
+  t.equal(begin(peer, 3, stream(1200), "/team/a"), "tokens 3601");
   t.equal(held(), 139, "all or none");
   peer.close();
   chargeInterrupted(daemon.state, daemon.nowMs + interruptedKeptMs);
@@ -445,7 +473,7 @@ t.test("a request that moves to another target holds what it may use there", asy
     { input: 2_000_000_000, output: 1 },
     { input: 2_000_000_000, output: 2 },
   ]);
-  t.match(peer.received.at(-1), { kind: "refused", dimension: "cost", waitSeconds: 60 });
+  t.match(peer.received.at(-1), { kind: "refused", dimension: "cost", waitSeconds: 3601 });
   t.equal(held(), 0, "nothing runs");
   settle(request, 0, 0);
   t.equal(held(), 0);
