@@ -35,6 +35,8 @@ interface Tenant {
 interface Running {
   readonly tenant: Tenant;
   readonly lease: Lease;
+  /** The most tokens that it may use. */
+  readonly most: number;
   readonly endMs: number;
 }
 
@@ -145,7 +147,9 @@ class Tenants {
       proxy.asked.delete(message.id);
       const lease = leaseOf(message, `/team/${tenant.name}`);
       const endMs = this.#daemon.nowMs + this.#random.int(2, 12) * tickMs;
-      proxy.running.push({ tenant, lease, endMs });
+      // Its prompt, and the output that a hard cap allows.
+      const most = 1 + (message.allowance ?? tenant.size);
+      proxy.running.push({ tenant, lease, most, endMs });
     }
     const inFlight = this.#proxies.flatMap(({ running }) => running);
     const sum = inFlight.reduce((all, each) => all + this.#most(each.tenant), 0);
@@ -156,8 +160,8 @@ class Tenants {
     return (this.#kind.inRequests === true ? 1 : size) / weight;
   }
 
-  #end({ peer }: Proxy, { tenant, lease }: Running): void {
-    const tokens = this.#tokens(tenant);
+  #end({ peer }: Proxy, { tenant, lease, most }: Running): void {
+    const tokens = Math.min(most, this.#tokens(tenant));
     const leaves = this.#fails && tenant === this.tenants[0];
     const isWithdrawn = leaves && this.#random.chance(0.4);
     const settle = settleOf(lease, ++this.#seq, isWithdrawn ? 0 : tokens);
