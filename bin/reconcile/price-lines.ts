@@ -1,7 +1,8 @@
 /** Ready-made lines for `prices`, from the rates that a bill implies. Pure. */
 import { plainRate } from "./amount.js";
 import { isTokens, kinds } from "./bill.js";
-import { noModel, type Reconciliation } from "./reconcile.js";
+import { noModel } from "./cells.js";
+import type { Reconciliation } from "./reconcile.js";
 
 /**
  * A line for each model whose price is missing or other than the bill's. A model with a list price
