@@ -10,7 +10,7 @@ import { type Group, groups, isTokens, type Kind, kindNames, kinds } from "./bil
 import type { ComparedCell, Part } from "./cells.js";
 import { type ImpliedRates, rateOfDay } from "./implied-rates.js";
 
-export type CauseSums = Record<Cause, Pico>;
+type CauseSums = Record<Cause, Pico>;
 
 interface ExplainOptions {
   readonly rates: ImpliedRates;

@@ -12,6 +12,7 @@ import { executed, target } from "../../limiterd/in-memory-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { createRandom } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
+import { Trace } from "../trace.js";
 
 interface Batch {
   readonly id: string;
@@ -43,8 +44,7 @@ function isWithin(path: string, above: string): boolean {
 
 export async function simulateBatches(seed: number): Promise<SimulationResult> {
   const random = createRandom(seed);
-  const tally = new Map<string, number>();
-  const lines: string[] = [];
+  const trace = new Trace(40);
   const store = createMemoryStore();
   const batches: Batch[] = [];
   const book = new RuleBook();
@@ -52,14 +52,9 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
   const settings = { rateLimitsEnabled: true, usageEnabled: true } as DaemonState["settings"];
   let pending = new PendingResponses(bounds);
   let nowMs = Date.parse("2026-03-10T12:00:00Z");
-  let traceHash = 0;
   const { provider, model } = target;
 
-  const note = (kind: string, line: string): void => {
-    tally.set(kind, (tally.get(kind) ?? 0) + 1);
-    lines.push(`${kind} ${line}`);
-    traceHash = (Math.imul(traceHash, 31) + lines.at(-1)!.length) >>> 0;
-  };
+  const note = (kind: string, line: string): void => trace.note(kind, `${kind} ${line}`);
   const enqueued = (above: string): number =>
     batches
       .filter(({ path, state }) => state !== "over" && isWithin(path, above))
@@ -180,5 +175,5 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
         violation ??= `${path} has ${found} enqueued tokens, not ${enqueued(path)}`;
     }
   }
-  return { seed, violation, events: lines.length, traceHash, tally, lines: lines.slice(-40) };
+  return trace.result(seed, violation);
 }

@@ -39,6 +39,7 @@ import {
 } from "../../limiterd/in-memory-daemon.js";
 import { createRandom, type Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
+import { must, runHistory, Trace } from "../trace.js";
 
 const day = 86_400;
 const rates = { input: 3_000_000, output: 15_000_000 };
@@ -135,12 +136,6 @@ class CapsProxy {
   }
 }
 
-class Violation extends Error {}
-
-function must(isTrue: boolean, text: () => string): void {
-  if (!isTrue) throw new Violation(text());
-}
-
 const paths = ["/team", "/team/a", "/team/a/x", "/team/b", "/other"];
 
 /** The children that share the cap of /team; undefined for other paths. */
@@ -163,12 +158,9 @@ class History {
   readonly rules: readonly RuleDefinition[];
   readonly budgets: readonly BudgetDefinition[];
   readonly caps: readonly Cap[];
-  readonly tally = new Map<string, number>();
-  readonly lines: string[] = [];
+  readonly trace = new Trace(40);
   daemon: TestDaemon;
   proxies: CapsProxy[] = [];
-  events = 0;
-  hash = 0;
   #lease = 2;
   #proxyId = 0;
   /** The children that have sent requests since the daemon started; they want the shared cap. */
@@ -287,12 +279,7 @@ class History {
   }
 
   note(kind: string, detail = ""): void {
-    this.tally.set(kind, (this.tally.get(kind) ?? 0) + 1);
-    this.events++;
-    const line = `${kind} ${detail}`;
-    for (const letter of line) this.hash = (Math.imul(this.hash, 31) + letter.charCodeAt(0)) | 0;
-    this.lines.push(line);
-    if (this.lines.length > 40) this.lines.shift();
+    this.trace.note(kind, `${kind} ${detail}`);
   }
 
   async step(): Promise<void> {
@@ -744,16 +731,6 @@ class History {
 }
 
 /** Runs the history of a seed. */
-export async function simulateCaps(seed: number): Promise<SimulationResult> {
-  const history = new History(seed);
-  let violation: string | null = null;
-  try {
-    for (let i = 0; i < 400; i++) await history.step();
-    await history.rest();
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error.message;
-  }
-  const { events, hash, tally, lines } = history;
-  return { seed, violation, lines, events, traceHash: hash >>> 0, tally };
+export function simulateCaps(seed: number): Promise<SimulationResult> {
+  return runHistory(seed, new History(seed), 400);
 }

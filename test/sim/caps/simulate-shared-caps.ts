@@ -19,6 +19,8 @@ import { executed, settleOf, target } from "../../limiterd/in-memory-daemon.js";
 import { beginMs, type Host, type Hosts, startHosts } from "../../limiterd/shares/hosts.js";
 import { createRandom, type Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
+import { runHistory, Trace } from "../trace.js";
+import { Violation } from "../world.js";
 
 /** How much later than the first host the last one reaches an engine that was away. */
 const lateMs = engineRetryMsMax + 1000;
@@ -43,16 +45,11 @@ interface Running {
   isEnded: boolean;
 }
 
-class Violation extends Error {}
-
 class SharedHistory {
   readonly random: Random;
   readonly #promptPart: number;
   readonly hosts: Hosts;
-  readonly tally = new Map<string, number>();
-  readonly lines: string[] = [];
-  events = 0;
-  hash = 0;
+  readonly trace = new Trace(60);
   readonly #tokens: number;
   readonly #cost: number;
   readonly #amount: number;
@@ -128,12 +125,7 @@ class SharedHistory {
   }
 
   note(kind: string, detail = ""): void {
-    this.tally.set(kind, (this.tally.get(kind) ?? 0) + 1);
-    this.events++;
-    const line = `${kind} ${detail}`;
-    for (const letter of line) this.hash = (Math.imul(this.hash, 31) + letter.charCodeAt(0)) | 0;
-    this.lines.push(line);
-    if (this.lines.length > 60) this.lines.shift();
+    this.trace.note(kind, `${kind} ${detail}`);
   }
 
   async step(): Promise<void> {
@@ -436,16 +428,6 @@ class SharedHistory {
 }
 
 /** Runs the history of a seed. */
-export async function simulateSharedCaps(seed: number): Promise<SimulationResult> {
-  const history = new SharedHistory(seed);
-  let violation: string | null = null;
-  try {
-    for (let i = 0; i < 300; i++) await history.step();
-    await history.rest();
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error.message;
-  }
-  const { events, hash, tally, lines } = history;
-  return { seed, violation, lines, events, traceHash: hash >>> 0, tally };
+export function simulateSharedCaps(seed: number): Promise<SimulationResult> {
+  return runHistory(seed, new SharedHistory(seed), 300);
 }

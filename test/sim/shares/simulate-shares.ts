@@ -40,6 +40,7 @@ import {
 } from "../../limiterd/in-memory-daemon.js";
 import { createRandom, type Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
+import { must, runHistory, Trace } from "../trace.js";
 
 const waiting = { maxMs: 86_400_000, defaultMs: 0, paths: [] };
 /** What the cap counts. A hard cap counts tokens, and those that requests may use. */
@@ -144,16 +145,9 @@ class Child {
   }
 }
 
-class Violation extends Error {}
-
-function must(isTrue: boolean, text: () => string): void {
-  if (!isTrue) throw new Violation(text());
-}
-
 class History {
   readonly random: Random;
-  readonly tally = new Map<string, number>();
-  readonly lines: string[] = [];
+  readonly trace = new Trace(60);
   readonly children: readonly Child[];
   readonly #unit: Unit;
   readonly #periodSeconds: number;
@@ -169,8 +163,6 @@ class History {
   rule: RuleDefinition;
   daemon: TestDaemon;
   proxies: SharesProxy[] = [];
-  events = 0;
-  hash = 0;
   isEnding = false;
   #lastId = 1;
   #proxyId = 0;
@@ -242,12 +234,7 @@ class History {
   }
 
   note(kind: string, detail = ""): void {
-    this.tally.set(kind, (this.tally.get(kind) ?? 0) + 1);
-    this.events++;
-    const line = `${this.daemon.nowMs % 1e8} ${kind} ${detail}`;
-    for (const letter of line) this.hash = (Math.imul(this.hash, 31) + letter.charCodeAt(0)) | 0;
-    this.lines.push(line);
-    if (this.lines.length > 60) this.lines.shift();
+    this.trace.note(kind, `${this.daemon.nowMs % 1e8} ${kind} ${detail}`);
   }
 
   async step(): Promise<void> {
@@ -856,16 +843,6 @@ function holdingOf(output: number | undefined): Pick<Lease, "holding"> {
 }
 
 /** Runs the history of a seed. */
-export async function simulateShares(seed: number): Promise<SimulationResult> {
-  const history = new History(seed);
-  let violation: string | null = null;
-  try {
-    for (let i = 0; i < 500; i++) await history.step();
-    await history.rest();
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error.message;
-  }
-  const { events, hash, tally, lines } = history;
-  return { seed, violation, lines, events, traceHash: hash >>> 0, tally };
+export function simulateShares(seed: number): Promise<SimulationResult> {
+  return runHistory(seed, new History(seed), 500);
 }

@@ -41,6 +41,7 @@ import {
 } from "../../limiterd/in-memory-daemon.js";
 import { createRandom, type Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
+import { must, runHistory, Trace } from "../trace.js";
 
 const waiting = { maxMs: 86_400_000, defaultMs: 0, paths: [] };
 /** Pico-dollars per token. */
@@ -100,16 +101,9 @@ class TogetherProxy {
   }
 }
 
-class Violation extends Error {}
-
-function must(isTrue: boolean, text: () => string): void {
-  if (!isTrue) throw new Violation(text());
-}
-
 class History {
   readonly random: Random;
-  readonly tally = new Map<string, number>();
-  readonly lines: string[] = [];
+  readonly trace: Trace;
   readonly rules: readonly RuleDefinition[];
   readonly budgets: readonly BudgetDefinition[];
   /** The most that a request may need of any cap. */
@@ -117,8 +111,6 @@ class History {
   readonly #backlogs = new Map<string, number>();
   daemon: TestDaemon;
   proxies: TogetherProxy[] = [];
-  events = 0;
-  hash = 0;
   isEnding = false;
   /** Whether some were charged as interrupted, and a budget may count them in a later period. */
   #isMoved = false;
@@ -162,7 +154,11 @@ class History {
     this.#largest = Math.min(tokens, dollars) / 2;
     for (const name of names) this.#backlogs.set(name, random.pick([0, 2, 4, 8]));
     this.daemon = this.#start();
-    for (const limit of [...this.rules, ...this.budgets]) this.lines.push(JSON.stringify(limit));
+    const limits = [...this.rules, ...this.budgets];
+    this.trace = new Trace(
+      80,
+      limits.map((limit) => JSON.stringify(limit)),
+    );
     for (let i = 0; i < 3; i++) this.#newProxy();
   }
 
@@ -195,12 +191,7 @@ class History {
   }
 
   note(kind: string, detail = ""): void {
-    this.tally.set(kind, (this.tally.get(kind) ?? 0) + 1);
-    this.events++;
-    const line = `${this.daemon.nowMs % 1e8} ${kind} ${detail}`;
-    for (const letter of line) this.hash = (Math.imul(this.hash, 31) + letter.charCodeAt(0)) | 0;
-    this.lines.push(line);
-    if (this.lines.length > 80) this.lines.splice(this.rules.length + this.budgets.length, 1);
+    this.trace.note(kind, `${this.daemon.nowMs % 1e8} ${kind} ${detail}`);
   }
 
   async step(): Promise<void> {
@@ -668,16 +659,6 @@ class History {
 }
 
 /** Runs the history of a seed. */
-export async function simulateTogether(seed: number): Promise<SimulationResult> {
-  const history = new History(seed);
-  let violation: string | null = null;
-  try {
-    for (let i = 0; i < 400; i++) await history.step();
-    await history.rest();
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error.message;
-  }
-  const { events, hash, tally, lines } = history;
-  return { seed, violation, lines, events, traceHash: hash >>> 0, tally };
+export function simulateTogether(seed: number): Promise<SimulationResult> {
+  return runHistory(seed, new History(seed), 400);
 }
