@@ -36,7 +36,7 @@ import { passthroughSession, realtimeSession } from "./handlers/realtime-session
 import {
   refuseBeforeAdmission,
   refuseCaller,
-  refuseOneTooMany,
+  refuseOverloaded,
   refuseRoute,
 } from "./handlers/refuse-request.js";
 import {
@@ -113,7 +113,7 @@ function answerRequest(
   if (gateway.pages.origins.size > 0 && answeredPreflight(gateway.pages.origins, exchange, match))
     return record.end(204, "answered");
   const isProbe = match.kind === "endpoint" && match.area === "health";
-  if (!isProbe && isOverloaded(gateway)) return refuseOneTooMany(gateway, exchange, record);
+  if (!isProbe && isOverloaded(gateway)) return refuseOverloaded(gateway, exchange, record);
   if (match.kind !== "endpoint") return refuseRoute(exchange, record, match);
   const { endpoint, area } = match;
   record.route = match.route;

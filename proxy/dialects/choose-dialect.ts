@@ -339,7 +339,7 @@ export class CallDialects {
   }
 
   /** Null if this target can't serve the call. */
-  at(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
+  dialectAt(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
     if (provider === this.#provider && model === this.#model) return this.#last;
     this.#provider = provider;
     this.#model = model;

@@ -20,7 +20,7 @@ import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/count-usage.js";
 import { readJsonCall } from "./json-call.js";
-import { namesOf, noRewriters, problemAt } from "./model-call.js";
+import { namesOf, problemAt } from "./model-call.js";
 import { refuseBeforeAdmission, refuseUnknownModel } from "./refuse-request.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
@@ -125,12 +125,11 @@ export async function countTokens(
     operation: sentOperation,
     body,
     translator,
-  } = call.requestTo(
-    provider.config,
-    sentModel(target),
-    gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
-    { isNamed: requestedName(route) === "", refused },
-  );
+  } = call.requestTo(provider.config, sentModel(target), {
+    rewriters: gateway.rewriters?.(record.userPath ?? "/", target),
+    isNamed: requestedName(route) === "",
+    refused,
+  });
   const query = translator === null ? exchange.query : "";
   let answered = 0;
   const upstream = withStatusWatch(provider.upstream, (status) => (answered = status));

@@ -29,6 +29,7 @@ import { type RewrittenBody, rewriteRequest } from "../body/rewriters/rewrite-re
 import { type JsonMember, valuesOf } from "../body/scan-json.js";
 import { CallDialects } from "../dialects/choose-dialect.js";
 import { fitSteps, fittedBody } from "../dialects/fit/fit-native.js";
+import type { FitTarget } from "../dialects/fit/fit-tuning.js";
 import {
   nothingRefused,
   ownReasoningStep,
@@ -63,7 +64,7 @@ import {
   nextSliceOf,
   notOfferedFailure,
   type ReadCall,
-  type SentFor,
+  type RequestOptions,
   type TargetRequest,
 } from "./model-call.js";
 import { googleBody, streamForm } from "./model-in-path.js";
@@ -162,7 +163,8 @@ function otherModel(
   return name === null ? null : { name, overridesBody: false };
 }
 
-const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
+const noRewriters: readonly RewriterName[] = [];
+const noOptions: RequestOptions = {};
 
 /** Fields that Sluice may add to requests. */
 const addedFields: ReadonlySet<string> = new Set(["stream_options", "include", "store"]);
@@ -248,7 +250,7 @@ class JsonCall implements ModelCall {
   }
 
   problemAt(provider: ProviderConfig, model: string): Failure | null {
-    const dialect = this.#dialects.at(provider, model);
+    const dialect = this.#dialects.dialectAt(provider, model);
     if (dialect === null) return notOfferedFailure(provider, this.operation);
     const { operation, translation } = dialect;
     if (translation === null) return null;
@@ -268,17 +270,22 @@ class JsonCall implements ModelCall {
   requestTo(
     provider: ProviderConfig,
     model: string,
-    rewriters: readonly RewriterName[],
-    { isNamed, refused, granted = null }: SentFor = asNamed,
+    {
+      rewriters = noRewriters,
+      isNamed = true,
+      refused = nothingRefused,
+      granted = null,
+    }: RequestOptions = noOptions,
   ): TargetRequest {
+    const target = { provider, model, isNamed, isMixed: this.#isMixed };
     const rewritten =
       rewriters.length === 0
         ? { bytes: this.body, savedBytes: 0 }
         : rewriteRequest(this.body, this.operation, rewriters);
-    const fitted = this.#fitted(provider, model, isNamed, rewritten);
+    const fitted = this.#fitted(target, rewritten);
     const overridden =
       provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
-    const request = this.#withoutRefused(overridden, { provider, model }, refused);
+    const request = this.#withoutRefused(overridden, target, refused);
     // Anthropic refuses lone surrogates.
     const repaired =
       provider.type === "anthropic"
@@ -336,17 +343,12 @@ class JsonCall implements ModelCall {
   }
 
   /** The request in the provider's dialect, without the parts that its host or model refuses. */
-  #fitted(
-    provider: ProviderConfig,
-    model: string,
-    isNamed: boolean,
-    rewritten: RewrittenBody,
-  ): FittedRequest {
-    const { operation, translation } = this.#dialects.at(provider, model)!;
+  #fitted(target: FitTarget, rewritten: RewrittenBody): FittedRequest {
+    const { provider, model } = target;
+    const { operation, translation } = this.#dialects.dialectAt(provider, model)!;
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
     const skeleton = this.#clientBody.skeletonOf(rewritten.bytes);
-    const target = { provider, model, isNamed, isMixed: this.#isMixed };
     const steps = fitSteps(operation, target, skeleton);
     const fitted =
       steps.length > 0 && this.#mayTranslate() ? fittedBody(rewritten.bytes, steps) : null;
@@ -460,8 +462,8 @@ class JsonCall implements ModelCall {
 }
 
 /** The start of every signature that Sluice writes: "sluice_" in base64. */
-const mark = "c2x1aWNlX3";
-const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${mark}[^"]*"`, "g");
+const signatureMark = "c2x1aWNlX3";
+const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${signatureMark}[^"]*"`, "g");
 
 /**
  * Replaces signatures that Sluice made for the thinking of other models with the value that Google
@@ -469,7 +471,7 @@ const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${mark}[^"
  * Quotes within texts are escaped, so every match is a field. `skeleton`: as in `ClientBody`.
  */
 export function signedForGoogle(body: Buffer, skeleton = body): Buffer {
-  if (!skeleton.includes(mark)) return body;
+  if (!skeleton.includes(signatureMark)) return body;
   const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);
   return Buffer.from(text, "latin1");
 }

@@ -54,13 +54,8 @@ export interface ModelCall {
    * that such a call consumes nothing.
    */
   problemAt(provider: ProviderConfig, model: string): Failure | null;
-  /** The request to one target, with the prompt rewritten. Requires `problemAt` to be null. */
-  requestTo(
-    provider: ProviderConfig,
-    model: string,
-    rewriters: readonly RewriterName[],
-    sent?: SentFor,
-  ): TargetRequest;
+  /** The request to one target. Requires `problemAt` to be null. */
+  requestTo(provider: ProviderConfig, model: string, options?: RequestOptions): TargetRequest;
   /** Whether the request may be sent without a part that the provider has refused. */
   mayLose(provider: ProviderConfig, part: RefusedPart): boolean;
   /** The answer has begun: releases what only another attempt would need. */
@@ -69,13 +64,13 @@ export interface ModelCall {
   close(): void;
 }
 
-export const noRewriters: readonly RewriterName[] = [];
-
-export interface SentFor {
-  /** Whether the client named this exact model, so that it knows its parameters. */
-  readonly isNamed: boolean;
-  /** What the target has refused. */
-  readonly refused: RefusedParts;
+export interface RequestOptions {
+  /** What rewrites the prompt; none if absent. */
+  readonly rewriters?: readonly RewriterName[] | undefined;
+  /** Whether the client named this exact model, so that it knows its parameters; true if absent. */
+  readonly isNamed?: boolean;
+  /** What the target has refused; nothing if absent. */
+  readonly refused?: RefusedParts;
   /**
    * The output that hard caps grant a request whose answer can't be cut; null or absent without
    * any.

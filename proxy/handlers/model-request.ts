@@ -83,9 +83,9 @@ export async function modelRequest(
       agentRoute(gateway, call);
     if (route === null) return await refuseModel(incoming, call);
     record.requestedModel = requestedName(route);
-    const watched = call.turn === null ? null : watchTurn(received, call, call.turn);
-    const isSuspect = watched !== null && gateway.loops.suspects(watched);
-    if (isSuspect && (await isLoopRefused(incoming, watched))) return;
+    const watchedTurn = call.turn === null ? null : watchTurn(received, call, call.turn);
+    const isSuspect = watchedTurn !== null && gateway.loops.suspects(watchedTurn);
+    if (isSuspect && (await isLoopRefused(incoming, watchedTurn))) return;
     const modelNames = namesOf(gateway, call, route);
     const cached =
       gateway.caching === null ? bypassed : await askCache(incoming, { call, route, modelNames });
@@ -94,8 +94,10 @@ export async function modelRequest(
 
     // Choose the targets.
     const inOrder = orderedTargets(received, call, route);
-    const mayMove = inOrder.length > 1 && mayContinue(call);
-    const ordered = mayMove ? await targetsOfMaker(gateway, call, inOrder) : inOrder;
+    const ordered =
+      inOrder.length > 1 && mayContinue(call)
+        ? await targetsOfMaker(gateway, call, inOrder)
+        : inOrder;
     const usable = ableTargets(incoming, call, ordered);
     if (usable.length === 0) {
       const problem = problemAt(gateway, call, ordered[0]!)!;
@@ -130,7 +132,7 @@ export async function modelRequest(
     const { admission } = served.admitted;
     keptAlive?.keepAlive(limitHeaders(context, served.admitted));
     const forwarded = await sendAdmittedCall(context, served, bounds);
-    if (watched !== null) noteAnsweredTurn(received, watched, forwarded);
+    if (watchedTurn !== null) noteAnsweredTurn(received, watchedTurn, forwarded);
     const isKept = cached.kind === "miss" && served.route === route;
     settleRequest(
       context,

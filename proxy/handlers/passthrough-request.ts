@@ -184,7 +184,7 @@ async function relay(
       sent.release(operation === null ? null : boundFields(sent.wholeBody()));
       body!.release();
     },
-    onHeard:
+    observeLimits:
       target.model === "" || !runsModel(path, operation)
         ? undefined
         : gateway.limitReports.observerOf({

@@ -71,7 +71,7 @@ function isMethodOfGoogle({ method, path }: Exchange): boolean {
 /**
  * Refuses a request beyond the bounds, and closes its connection, so that another client gets one.
  */
-export function refuseOneTooMany(
+export function refuseOverloaded(
   { capacity }: Pick<Gateway, "capacity">,
   exchange: Exchange,
   record: RequestRecord,

@@ -146,7 +146,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     // `on` is enough: Node emits the event once.
     response.on("close", () => {
       connections.onRequestEnd(socket);
-      exchange.closed();
+      exchange.onClosed();
       // The head may have been sent before this was known to be the last request, without
       // `connection: close`: so the connection is ended here.
       const isOver = lastRequests.isComplete(socket) && connections.runningOn(socket) === 0;
@@ -156,7 +156,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     // A response queued behind another one on its connection has no socket yet, and may end with
     // the connection, without an event of its own.
     if (response.socket === null) {
-      const closed = (): void => exchange.closed();
+      const closed = (): void => exchange.onClosed();
       closings.on(socket, closed);
       response.on("close", () => closings.off(socket, closed));
     }
@@ -231,22 +231,22 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const onClosed = function (this: Socket): void {
     connections.onGone(this);
   };
-  const bareOf = tls === null ? null : countHandshakes(server, connections, onClosed);
+  const bareSocketOf = tls === null ? null : countHandshakes(server, connections, onClosed);
   server.on("clientError", (error, client) => {
     const socket = client as Socket;
-    if (bareOf !== null && !tlsConnections.has(socket)) {
+    if (bareSocketOf !== null && !tlsConnections.has(socket)) {
       // Without a handshake, only a client that speaks plain HTTP understands an answer. Node
       // leaves closing to this handler.
       const isPlain = (error as NodeJS.ErrnoException).code === "ERR_SSL_HTTP_REQUEST";
-      const bare = isPlain ? bareOf(socket) : undefined;
+      const bare = isPlain ? bareSocketOf(socket) : undefined;
       if (bare === undefined) socket.destroy();
       else refuseUnreadable(error, bare, lingering);
       return;
     }
-    const last = answeredBehind(socket);
-    if (last === null && !lastRequests.isComplete(socket))
+    const answered = answeredBehind(socket);
+    if (answered === null && !lastRequests.isComplete(socket))
       return refuseUnreadable(error, socket, lingering);
-    if (last !== null) lastRequests.add(last);
+    if (answered !== null) lastRequests.add(answered);
     // The client has left, which Node doesn't notice while it can't read.
     if (socket.readableEnded) socket.end();
   });

@@ -96,25 +96,25 @@ interface AdmittedLimits {
 export function admittedHeaders({ admission, headers }: AdmittedLimits): string[] {
   const { uses, exhausted, metering, waited } = admission;
   const limits = successHeaders(headers);
-  const flat = waited === undefined ? limits : [...limits, ...waitedHeaders(waited)];
+  const headerList = waited === undefined ? limits : [...limits, ...waitedHeaders(waited)];
   const use = uses?.at(-1);
-  if (use !== undefined) flat.push("x-sluice-fallback", headerText(use));
-  if (exhausted !== undefined) flat.push("x-sluice-exhausted", headerText(exhausted));
-  if (metering !== undefined) flat.push("x-sluice-hard-cap", "true");
-  return flat;
+  if (use !== undefined) headerList.push("x-sluice-fallback", headerText(use));
+  if (exhausted !== undefined) headerList.push("x-sluice-exhausted", headerText(exhausted));
+  if (metering !== undefined) headerList.push("x-sluice-hard-cap", "true");
+  return headerList;
 }
 
 /** The headers of the most constrained rule. */
 export function successHeaders(headers: SuccessHeaders | null): string[] {
   if (headers === null) return [];
   const { requests, tokens, measures } = headers;
-  const flat = [
+  const headerList = [
     ...(requests === null ? [] : limitHeaders("requests", requests)),
     ...(tokens === null ? [] : limitHeaders("tokens", tokens)),
   ];
-  if (measures === undefined) return flat;
+  if (measures === undefined) return headerList;
   return [
-    ...flat,
+    ...headerList,
     ...Object.entries(measures).flatMap(([measure, remaining]) =>
       limitHeaders(measure as Measure, remaining),
     ),

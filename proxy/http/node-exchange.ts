@@ -57,13 +57,13 @@ export class NodeExchange implements Exchange {
   /** Whether a call of `#onGone` is scheduled. */
   #isNotifying = false;
   #stalled: NodeJS.Timeout | null = null;
-  #drain: (() => void) | null = null;
-  #added: readonly string[] | null = null;
+  #onDrained: (() => void) | null = null;
+  #addedHeaders: readonly string[] | null = null;
   /** Whether reading the body has begun. */
   #hasBodyBegun = false;
-  /** The headers of an answer that has begun, and its last bytes. */
-  #begunWith: readonly string[] | null = null;
-  #last: Buffer = nothing;
+  /** Of an answer that has begun. */
+  #begunHeaders: readonly string[] | null = null;
+  #lastBytes: Buffer = noBytes;
   /** Whether a stop has ended the answer. */
   #isStopped = false;
 
@@ -175,7 +175,7 @@ export class NodeExchange implements Exchange {
   }
 
   /** Called when its response is closed, or its connection while the response is still queued. */
-  closed(): void {
+  onClosed(): void {
     this.memory.onResponseEnd();
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     if (!this.#isWatched) return;
@@ -212,7 +212,7 @@ export class NodeExchange implements Exchange {
   }
 
   addHeaders(headers: readonly string[]): void {
-    this.#added = headers;
+    this.#addedHeaders = headers;
   }
 
   get hasBegun(): boolean {
@@ -226,7 +226,7 @@ export class NodeExchange implements Exchange {
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
     this.#closeIfLast(headers);
-    this.#begunWith = headers;
+    this.#begunHeaders = headers;
     this.#response.writeHead(status, this.#withAdded(headers) as string[]);
     // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
     // sent together.
@@ -236,7 +236,7 @@ export class NodeExchange implements Exchange {
   }
 
   write(chunk: Buffer): boolean {
-    this.#last = lastBytes(this.#last, chunk);
+    this.#lastBytes = lastBytes(this.#lastBytes, chunk);
     // If the client has disconnected, "close" follows.
     if (this.gone || this.#response.write(chunk)) return true;
     this.#stalled ??= setTimeout(() => this.cut(), this.#context.stalledClientMs);
@@ -244,12 +244,12 @@ export class NodeExchange implements Exchange {
   }
 
   onDrain(run: () => void): void {
-    if (this.#drain !== null) return;
-    this.#drain = run;
+    if (this.#onDrained !== null) return;
+    this.#onDrained = run;
     this.#response.once("drain", () => {
       if (this.#stalled !== null) clearTimeout(this.#stalled);
       this.#stalled = null;
-      this.#drain = null;
+      this.#onDrained = null;
       run();
     });
   }
@@ -307,12 +307,12 @@ export class NodeExchange implements Exchange {
   }
 
   #mayWriteEvent(): boolean {
-    const headers = this.#begunWith ?? [];
+    const headers = this.#begunHeaders ?? [];
     return (
       headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream") &&
       headerOf(headers, "content-encoding") === "" &&
       headerOf(headers, "content-length") === "" &&
-      endsEvent(this.#last)
+      endsEvent(this.#lastBytes)
     );
   }
 
@@ -328,7 +328,7 @@ export class NodeExchange implements Exchange {
   }
 
   #withAdded(headers: readonly string[]): readonly string[] {
-    return this.#added === null ? headers : [...headers, ...this.#added];
+    return this.#addedHeaders === null ? headers : [...headers, ...this.#addedHeaders];
   }
 
   cut(): void {
@@ -337,7 +337,7 @@ export class NodeExchange implements Exchange {
   }
 }
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 export class LastRequests {
   readonly #bySocket = new WeakMap<Socket, IncomingMessage>();

@@ -71,13 +71,13 @@ export function replyFailure(
 ): void {
   const { status, type, message, code, param, provider } = failure;
   exchange.failure = failure;
-  const passes = code === "overloaded" || code === "cluster_unavailable";
-  const all = passes ? [...headers, "retry-after", "1"] : headers;
+  const isTemporary = code === "overloaded" || code === "cluster_unavailable";
+  const allHeaders = isTemporary ? [...headers, "retry-after", "1"] : headers;
   if (area === "admin" || area === "dashboard") {
     const body: AdminError = { code, message, param, provider, status_code: status, type };
-    return replyJson(exchange, status, body, all);
+    return replyJson(exchange, status, body, allHeaders);
   }
-  replyJson(exchange, status, envelopeFor(exchange, failure), all);
+  replyJson(exchange, status, envelopeFor(exchange, failure), allHeaders);
 }
 
 /**
@@ -280,23 +280,23 @@ export function replyWithRefusal(
       : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
   const headers = [...limits, ...waitedHeaders(answer.waited)];
   const isLong = isLongWait(breach.waitSeconds);
-  const worded =
+  const reworded =
     isLong && !speaksMcp(exchange)
       ? refusalForClient(exchange.header("user-agent"), breach, refused, nowMs)
       : null;
-  const { status } = worded ?? refused;
-  const usual = (): object => {
+  const { status } = reworded ?? refused;
+  const usualBody = (): object => {
     if (speaksGoogle(exchange)) return googleRefusal(refused, breach.waitSeconds);
     return speaksMcp(exchange)
       ? rpcError(exchange, refused, breach.waitSeconds)
       : envelopeFor(exchange, refused);
   };
-  const body = worded === null ? usual() : wordedEnvelope(exchange, worded);
+  const body = reworded === null ? usualBody() : rewordedEnvelope(exchange, reworded);
   replyJson(
     exchange,
     status,
     { ...body, ...(requestIdInBody ? { request_id: exchange.id } : {}) },
-    worded === null ? headers : [...headers, ...worded.headers],
+    reworded === null ? headers : [...headers, ...reworded.headers],
   );
   return status;
 }
@@ -316,9 +316,9 @@ function messagesCapHeaders(
   return messagesHeaders(dimension, { limit: cap, remaining: 0, resetSeconds: waitSeconds }, nowMs);
 }
 
-function wordedEnvelope(exchange: Exchange, worded: Refusal): object {
-  const { type, message, code, fields } = worded;
-  if (speaksGoogle(exchange)) return googleEnvelope(worded.status, message);
+function rewordedEnvelope(exchange: Exchange, reworded: Refusal): object {
+  const { type, message, code, fields } = reworded;
+  if (speaksGoogle(exchange)) return googleEnvelope(reworded.status, message);
   return speaksMessages(exchange)
     ? { type: "error", error: { type, message } }
     : { error: { type, message, code, param: null, ...fields } };

@@ -29,7 +29,7 @@ export function createUpgradeExchange(
   socket.on("error", () => {});
   const waiting = new WaitingSocket(socket, response, head);
   const exchange = new NodeExchange(request, response, context, waiting);
-  response.once("close", () => exchange.closed());
+  response.once("close", () => exchange.onClosed());
   return exchange;
 }
 

@@ -111,10 +111,10 @@ export class DaemonCalls {
     this.#failWhere(
       ({ message, isSent }) => isSent && message.kind === "admin" && !isRepeatable(message.op),
     );
-    const patience = this.#connection.deadlineMonoMs(this.#monoMs());
+    const reconnectDeadlineMonoMs = this.#connection.deadlineMonoMs(this.#monoMs());
     for (const call of this.#calls.values()) {
       call.isSent = false;
-      call.deadlineMonoMs = Math.min(call.deadlineMonoMs, patience);
+      call.deadlineMonoMs = Math.min(call.deadlineMonoMs, reconnectDeadlineMonoMs);
     }
   }
 

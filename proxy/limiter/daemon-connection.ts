@@ -66,11 +66,11 @@ export class DaemonConnection {
   readonly #versions: WireVersions;
   #offeredVersion: number;
   /** Whether the daemon doesn't support the offered version. */
-  #refused = false;
+  #isRefused = false;
   /** The number of this connection among those with a welcome; others have no verdicts. */
-  #number = 1;
+  #connectionNumber = 1;
   #verdictsRead = 0;
-  #earlier: VerdictsRead["earlier"] = [];
+  #earlierVerdictsRead: VerdictsRead["earlier"] = [];
 
   constructor(ports: ConnectionPorts, deadlineMs: number, versions = wireVersions) {
     this.#ports = ports;
@@ -93,7 +93,7 @@ export class DaemonConnection {
 
   /** Whether the daemon accepts settles: once linked, or if it accepts nothing else. */
   get takesSettles(): boolean {
-    return this.#isLinked || (this.#refused && this.#offeredVersion === this.#versions.oldest);
+    return this.#isLinked || (this.#isRefused && this.#offeredVersion === this.#versions.oldest);
   }
 
   /** The wire version of the next hello, and then of the connection. */
@@ -114,7 +114,7 @@ export class DaemonConnection {
     return this.#verdictsRead;
   }
 
-  readVerdict(): void {
+  countVerdict(): void {
     this.#verdictsRead++;
   }
 
@@ -156,7 +156,7 @@ export class DaemonConnection {
   onConnect(line: DaemonLine): void {
     this.#line = line;
     this.#ports.schedule(this.#deadlineMs + reconnectGraceMs, () => {
-      if (line === this.#line && !this.#isLinked && !this.#refused) this.#fallSilent();
+      if (line === this.#line && !this.#isLinked && !this.#isRefused) this.#fallSilent();
     });
   }
 
@@ -165,9 +165,9 @@ export class DaemonConnection {
    * offers that. Otherwise this connection stays open for settles until the daemon, which may be
    * replaced by another release, ends. Returns whether it stays.
    */
-  refused(): boolean {
-    if (this.#refused) return false;
-    this.#refused = true;
+  onRefused(): boolean {
+    if (this.#isRefused) return false;
+    this.#isRefused = true;
     this.#silentSinceMonoMs = null;
     if (this.takesSettles) return true;
     this.#line!.close();
@@ -182,7 +182,11 @@ export class DaemonConnection {
   onWelcome(nowMonoMs: number): void {
     this.#isLinked = true;
     this.noteMessage(nowMonoMs);
-    this.send({ kind: "read", connection: this.#number, earlier: this.#earlier });
+    this.send({
+      kind: "read",
+      connection: this.#connectionNumber,
+      earlier: this.#earlierVerdictsRead,
+    });
   }
 
   /** A message has arrived, of any kind. */
@@ -204,18 +208,18 @@ export class DaemonConnection {
   }
 
   /** Returns whether the daemon was linked until now. */
-  lost(): boolean {
+  onDisconnect(): boolean {
     const wasLinked = this.#isLinked;
-    const offersOlder = this.#refused && this.#offeredVersion > this.#versions.oldest;
+    const offersOlder = this.#isRefused && this.#offeredVersion > this.#versions.oldest;
     this.#offeredVersion = offersOlder ? this.#offeredVersion - 1 : this.#versions.newest;
     this.#line = null;
-    this.#isLinked = this.#refused = false;
+    this.#isLinked = this.#isRefused = false;
     // A daemon that never welcomes stays silent over all attempts and is reported once.
     if (wasLinked) {
       this.#lostMonoMs = this.#ports.monoMs();
       this.#silentSinceMonoMs = null;
-      const last = [this.#number++, this.#verdictsRead] as const;
-      this.#earlier = [...this.#earlier, last].slice(-connectionsNamedMax);
+      const last = [this.#connectionNumber++, this.#verdictsRead] as const;
+      this.#earlierVerdictsRead = [...this.#earlierVerdictsRead, last].slice(-connectionsNamedMax);
       this.#verdictsRead = 0;
     }
     return wasLinked;

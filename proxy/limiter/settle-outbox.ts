@@ -83,13 +83,8 @@ export class SettleOutbox {
   }
 
   /** Settles or withdraws a request. Its slots are freed without waiting for a backlog. */
-  end(
-    part: "request" | "withdrawn",
-    admission: Admission,
-    spent: SpentUsage,
-    endedMonoMs: number,
-  ): void {
-    this.add(part, admission, spent, endedMonoMs);
+  end(part: "request" | "withdrawn", admission: Admission, spent: SpentUsage): void {
+    this.add(part, admission, spent);
     const connection = this.#connection;
     const waits = this.#nextSeq <= this.#backlog.lastSeq;
     if (waits && connection.linked && hasAllVerdicts(admission))
@@ -97,23 +92,24 @@ export class SettleOutbox {
   }
 
   /** Settles usage that had no admission. */
-  addUnadmitted(
-    { userPath, startedMonoMs, estimated, record }: UnadmittedUsage,
-    endedMonoMs: number,
-  ): void {
+  addUnadmitted({ userPath, startedMonoMs, estimated, record }: UnadmittedUsage): void {
     const unleased = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, ...noTarget, startedMonoMs };
-    this.add("cached", unleased, { tokens: 0, estimated, record }, endedMonoMs);
+    this.add("cached", unleased, { tokens: 0, estimated, record });
   }
 
   /** Settles the final usage of a request that ended long ago. */
-  addFinal(record: Execution, nowMonoMs: number): void {
+  addFinal(record: Execution): void {
     const unleased = { lease: 0, userPath: "/", admittedAtMs: 0, lsn: 0, ...noTarget };
-    const settled = { ...unleased, startedMonoMs: nowMonoMs };
-    this.add("final", settled, { tokens: 0, estimated: false, record }, nowMonoMs);
+    const settled = { ...unleased, startedMonoMs: this.#ports.monoMs() };
+    this.add("final", settled, { tokens: 0, estimated: false, record });
   }
 
-  /** Numbers a settle, queues it, and sends it if allowed; at the bound the oldest is dropped. */
-  add(part: SettledPart, settled: SettledLease, spent: SpentUsage, endedMonoMs: number): void {
+  /**
+   * Numbers a settle of what ends now, queues it, and sends it if allowed; at the bound the oldest is
+   * dropped.
+   */
+  add(part: SettledPart, settled: SettledLease, spent: SpentUsage): void {
+    const endedMonoMs = this.#ports.monoMs();
     this.#backlog.add({
       seq: this.#backlog.lastSeq + 1,
       part,

@@ -54,7 +54,7 @@ interface RelayOptions extends SentRequestParts {
   readonly granted?: GrantedOutput | null;
   readonly operation: Operation | null;
   /** Called with each answer and its headers; see `LimitReports`. */
-  readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
+  readonly observeLimits?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 
@@ -123,7 +123,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     upstream: { send(request: Request, sink: UpstreamSink): UpstreamCall },
     request: Request,
   ): void {
-    this.#exchange.onGone(() => this.#left());
+    this.#exchange.onGone(() => this.#onClientGone());
     this.#sentMonoMs = this.#options.monoMs();
     try {
       this.#call = upstream.send(request, this);
@@ -179,7 +179,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     }
   }
 
-  #left(): void {
+  #onClientGone(): void {
     if (this.hasEnded) return;
     try {
       this.#handler.onGone();
@@ -195,7 +195,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     this.#call?.pause();
     this.#exchange.onDrain(() => {
       this.#waitsForClient = false;
-      this.flowOn();
+      this.resumeIfFree();
     });
   }
 
@@ -208,7 +208,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   /** Resumes the call, unless the client or a hard cap makes it wait. */
-  flowOn(): void {
+  resumeIfFree(): void {
     if (!this.#waitsForClient && this.#capped?.isWaiting !== true) this.#call?.resume();
   }
 
@@ -221,11 +221,11 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
    * or once the body of an error has arrived.
    */
   noteLimits(rawHeaders: ProviderAnswer["rawHeaders"], body: string): void {
-    const { onHeard } = this.#options;
-    if (onHeard === undefined) return;
+    const { observeLimits } = this.#options;
+    if (observeLimits === undefined) return;
     const { status, firstByteMonoMs } = this;
     const sentMonoMs = this.#sentMonoMs;
-    onHeard({
+    observeLimits({
       status,
       rawHeaders,
       body,
@@ -347,7 +347,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     }
   }
 
-  pass(event: Buffer): void {
+  passEvent(event: Buffer): void {
     this.#handler.onChunk(event);
   }
 

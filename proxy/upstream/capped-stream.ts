@@ -16,12 +16,12 @@ interface CappedCall {
   readonly meter: ResponseMeter;
   readonly hasEnded: boolean;
   /** Sends an event to the client; it then calls `CappedStream.count`. */
-  pass(event: Buffer): void;
+  passEvent(event: Buffer): void;
   onEnd(): void;
   pauseCall(): void;
   resumeCall(): void;
   /** Resumes the call, unless the client must read first. */
-  flowOn(): void;
+  resumeIfFree(): void;
   /** Ends the answer; does nothing after its end. */
   cutAtCap(stream: CappedStream): void;
   onBug(error: unknown): void;
@@ -86,7 +86,7 @@ export class CappedStream {
     if (this.isOver) return this.#meterOnly({ event, translated });
     if (event.length > 0) {
       this.#translated = translated;
-      return this.#call.pass(event);
+      return this.#call.passEvent(event);
     }
     this.#meterOnly({ event, translated });
     // Usage without an event for the client arrives at the end, which must still be sent.
@@ -160,7 +160,7 @@ export class CappedStream {
     }
     if (this.isWaiting || this.#call.hasEnded) return;
     if (this.#isEndHeld) this.#call.onEnd();
-    else this.#call.flowOn();
+    else this.#call.resumeIfFree();
   }
 
   /**

@@ -52,7 +52,7 @@ export interface ForwardRequest {
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
   /** Called with each answer and its headers; see `LimitReports`. */
-  readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
+  readonly observeLimits?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 

@@ -378,12 +378,12 @@ export class ResponseMeter {
     const reading = readUsage(usage);
     // Counting the text takes a parse, and only an answer of 0 tokens needs it.
     const chars = this.#lacksText(reading, 1) ? this.#answerText() : 0;
-    return this.#countCompleted(reading, chars, this.#textBytes());
+    return this.#countCompleted(reading, chars, this.#bodyBytes());
   }
 
   /** The text of a complete answer. An answer that isn't held is too long to have none. */
   #answerText(): number {
-    if (this.#request.operation === null || this.#passing !== null) return this.#textBytes();
+    if (this.#request.operation === null || this.#passing !== null) return this.#bodyBytes();
     return textInAnswer(this.#text);
   }
 
@@ -427,7 +427,7 @@ export class ResponseMeter {
 
   /** The usage of a complete answer that was cut, or couldn't be translated. */
   #countUntranslated(): MeteredUsage {
-    return this.#countCompleted(this.#reading(absentUsage), this.#textBytes());
+    return this.#countCompleted(this.#reading(absentUsage), this.#bodyBytes());
   }
 
   /**
@@ -507,7 +507,7 @@ export class ResponseMeter {
     return this.translation === null ? reading : readUsage(this.translation.usage);
   }
 
-  #textBytes(): number {
+  #bodyBytes(): number {
     if (this.#form === "bytes") return 0;
     return this.#bytes + (this.translation?.untranslatedBytes ?? 0);
   }

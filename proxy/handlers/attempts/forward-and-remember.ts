@@ -33,7 +33,7 @@ export function isRemembered(gateway: Gateway, call: Call, { targets }: Route): 
 
 interface Remembering {
   readonly forwarding: ForwardRequest;
-  readonly made: Omit<CreatedObjects, "ids">;
+  readonly created: Omit<CreatedObjects, "ids">;
 }
 
 /** Records the owner of stored objects before the client learns their ids. */
@@ -41,14 +41,14 @@ export async function forwardAndRemember(
   gateway: Gateway,
   exchange: Exchange,
   call: Call,
-  { forwarding, made }: Remembering,
+  { forwarding, created }: Remembering,
 ): Promise<ForwardResult> {
   const isBackground = isBackgroundCall(call);
   let remembered: Promise<void> | null = null;
   let responseId = "";
   const upstream = watchedUpstream(forwarding.upstream, (answer) => {
-    if (mayRunInBackground(made.operation)) responseId = unfinishedId(answer);
-    remembered = rememberOwner(gateway, { ...made, ids: madeIds(made.operation, answer) });
+    if (mayRunInBackground(created.operation)) responseId = unfinishedId(answer);
+    remembered = rememberOwner(gateway, { ...created, ids: madeIds(created.operation, answer) });
   });
   const forwarded = await forward(exchange, { ...forwarding, upstream });
   await remembered;

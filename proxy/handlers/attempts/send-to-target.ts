@@ -6,6 +6,7 @@
 import { sentModel, type Target, targetName } from "../../../shared/domain/target-name.js";
 import { isNativeToGoogle } from "../../../shared/operation.js";
 import { reasonsByDefault, showsReasoning } from "../../dialects/fit/model-families.js";
+import type { RefusedParts } from "../../dialects/fit/own-reasoning.js";
 import { namedLike, outputTokensMaxOf } from "../../dialects/fit/target-traits.js";
 import { overridesFor } from "../../dialects/override-request.js";
 import { markingOf } from "../../dialects/shared/made-by.js";
@@ -32,7 +33,7 @@ import { upstreamPath } from "../../upstream/upstream-path.js";
 import { hasSeveralAccounts } from "../choose-targets.js";
 import { grantedTo, streamCap } from "../hard-cap.js";
 import { loopHeader } from "../loop-breaker.js";
-import { type ModelCall, noRewriters, type SentFor, type TargetRequest } from "../model-call.js";
+import type { ModelCall, TargetRequest } from "../model-call.js";
 import { forwardAndRemember, isRemembered } from "./forward-and-remember.js";
 import { withRetries } from "./with-retries.js";
 
@@ -65,29 +66,25 @@ export function sendToTarget(context: RequestContext, sending: Sending): Promise
 function send(
   context: RequestContext,
   sending: Sending,
-  refused: SentFor["refused"],
+  refused: RefusedParts,
   trace: AttemptTrace | null,
 ): Promise<ForwardResult> {
   const { gateway, exchange, record } = context;
   const { target, call, route, bounds } = sending;
   const { config: provider } = providerOf(gateway, target);
-  const prepared = call.requestTo(
-    provider,
-    sentModel(target),
-    gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
-    {
-      isNamed: record.requestedModel === "",
-      refused,
-      granted: bounds === null ? null : grantedTo(record, bounds),
-    },
-  );
+  const prepared = call.requestTo(provider, sentModel(target), {
+    rewriters: gateway.rewriters?.(record.userPath ?? "/", target),
+    isNamed: record.requestedModel === "",
+    refused,
+    granted: bounds === null ? null : grantedTo(record, bounds),
+  });
   const betas = withoutBetas(exchange.rawHeaders, refused.fields);
   const request =
     betas.dropped.length === 0
       ? prepared
       : { ...prepared, dropped: [...prepared.dropped, ...betas.dropped] };
   notePreparedRequest(context, target, request);
-  const forwarding = forwardRequest(context, sending, {
+  const forwarding = forwardRequestOf(context, sending, {
     request,
     betaHeaders: betas.headers,
     trace,
@@ -95,8 +92,8 @@ function send(
   const isStored = request.translator === null && isRemembered(gateway, call, route);
   if (!isStored) return forward(exchange, forwarding);
   const { operation } = request;
-  const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
-  return forwardAndRemember(gateway, exchange, call, { forwarding, made });
+  const created = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
+  return forwardAndRemember(gateway, exchange, call, { forwarding, created });
 }
 
 function notePreparedRequest(
@@ -118,7 +115,7 @@ function notePreparedRequest(
   reports.notePreparation(ownMs);
 }
 
-function forwardRequest(
+function forwardRequestOf(
   context: RequestContext,
   sending: Sending,
   {
@@ -182,7 +179,7 @@ function forwardRequest(
     onBegun: () => call.releaseAttempts(),
     cap,
     granted: bounds === null ? null : grantedTo(context.record, bounds),
-    onHeard: gateway.limitReports.observerOf({
+    observeLimits: gateway.limitReports.observerOf({
       config: provider,
       upstream,
       target,

@@ -42,9 +42,9 @@ export function connectLimiter(
   onLinkChange: (isLinked: boolean) => void = () => {},
   name = "proxy",
 ): ConnectedLimiter {
-  let linkedOrLate: () => void = () => {};
+  let resolveLinked: () => void = () => {};
   const linkedInTime = new Promise<void>((resolve) => {
-    linkedOrLate = resolve;
+    resolveLinked = resolve;
   });
   const schedule = (ms: number, run: () => void): void =>
     void setTimeout(orThrowBroken, ms, run).unref();
@@ -59,7 +59,7 @@ export function connectLimiter(
       afterTurn: (run) => void setImmediate(run),
       onLinkChange(isLinked) {
         if (!linkLog.onLinkChange(isLinked)) return;
-        linkedOrLate();
+        resolveLinked();
         onLinkChange(isLinked);
       },
     },
@@ -99,7 +99,7 @@ export function connectLimiter(
     client,
     linkedInTime,
     dial() {
-      setTimeout(linkedOrLate, firstLinkMs).unref();
+      setTimeout(resolveLinked, firstLinkMs).unref();
       link = open();
     },
     close() {

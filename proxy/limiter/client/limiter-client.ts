@@ -64,7 +64,10 @@ export interface LimiterClientOptions {
 }
 
 /** The interface for the steps of a request; `connect-limiter.ts` uses the rest. */
-export type Limiter = Omit<LimiterClient, "connected" | "received" | "lost" | "unacknowledged">;
+export type Limiter = Omit<
+  LimiterClient,
+  "onConnect" | "onMessage" | "onDisconnect" | "unacknowledged"
+>;
 
 const noDetails: AdmissionDetails = {};
 
@@ -201,7 +204,7 @@ export class LimiterClient {
     assertRuns(admission);
     assertLimiter(targets.length > 0, "a rerouted request has a target");
     const startedMonoMs = this.#ports.monoMs();
-    this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
+    this.#outbox.add("attempt", admission, nothingSpent);
     Object.assign(admission, noTarget);
     const caller: Claimed = { userPath: admission.userPath, credential: "authenticated" };
     const request = { caller, targets, rerouted: admission, submission: false, startedMonoMs };
@@ -214,9 +217,7 @@ export class LimiterClient {
    */
   draw(admission: Admission, wanted: WantedOutput, then: () => void): void {
     assertRuns(admission);
-    const { metering } = admission;
-    assertLimiter(metering !== undefined, "a hard cap counts the request");
-    this.#draws.ask(admission, metering, wanted, then);
+    this.#draws.ask(admission, wanted, then);
     this.#scheduleExpiry();
   }
 
@@ -231,7 +232,7 @@ export class LimiterClient {
   /** Reports what a running admission has used since the last such report. */
   progress(admission: Admission, spent: SpentUsage): void {
     assertRuns(admission);
-    this.#outbox.add("progress", admission, spent, this.#ports.monoMs());
+    this.#outbox.add("progress", admission, spent);
   }
 
   /** Ends an admission, exactly once; `then` runs once the settle has been sent. */
@@ -252,7 +253,7 @@ export class LimiterClient {
     if (admission.lease !== 0) this.#admissions.take(admission.lease);
     if (admission.metering !== undefined) this.#draws.forget(admission.lease);
     if (this.#unreported.admissions.size > 0) this.#unreported.delete(admission);
-    this.#outbox.end(part, admission, spent, this.#ports.monoMs());
+    this.#outbox.end(part, admission, spent);
   }
 
   /**
@@ -260,13 +261,13 @@ export class LimiterClient {
    * and counts in no rate limit; `then` as in `settle`.
    */
   settleUnadmitted(answered: UnadmittedUsage, then: () => void): void {
-    this.#outbox.addUnadmitted(answered, this.#ports.monoMs());
+    this.#outbox.addUnadmitted(answered);
     this.#afterSending(then);
   }
 
   /** Reports the actual usage of a response that was charged an estimate; it counts once. */
   settleFinal(record: Execution): void {
-    this.#outbox.addFinal(record, this.#ports.monoMs());
+    this.#outbox.addFinal(record);
   }
 
   /**
@@ -332,7 +333,7 @@ export class LimiterClient {
         this.#pending.onRejected(message);
         return this.#calls.onReply(message);
       case "drawn":
-        return this.#draws.drawn(message);
+        return this.#draws.onDrawn(message);
       case "settled":
         return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
@@ -351,9 +352,9 @@ export class LimiterClient {
   }
 
   onDisconnect(): void {
-    const wasLinked = this.#connection.lost();
+    const wasLinked = this.#connection.onDisconnect();
     this.#pending.onDisconnect();
-    this.#draws.connectionLost();
+    this.#draws.onDisconnect();
     this.#outbox.onDisconnect();
     if (!wasLinked) return;
     this.#calls.onDisconnect();
@@ -378,7 +379,7 @@ export class LimiterClient {
 
   /** The answer to a hello whose wire version the daemon doesn't support. */
   #onFailedHello({ failure }: Failed, nowMonoMs: number): void {
-    if (!this.#connection.refused()) return;
+    if (!this.#connection.onRefused()) return;
     this.#ports.onRefused(failure.message);
     this.#outbox.onWelcome(nowMonoMs);
   }

@@ -129,10 +129,11 @@ export class PendingAdmissions {
 
   /** All questions will be sent to the next daemon; no late verdict arrives any more. */
   onDisconnect(): void {
-    const patience = this.#context.connection.deadlineMonoMs(this.#context.monoMs());
+    const reconnectDeadlineMonoMs = this.#context.connection.deadlineMonoMs(this.#context.monoMs());
     for (const pending of this.#waiting.values()) {
       pending.isSent = false;
-      if (pending.isQueued) pending.deadlineMonoMs = Math.min(pending.deadlineMonoMs, patience);
+      if (pending.isQueued)
+        pending.deadlineMonoMs = Math.min(pending.deadlineMonoMs, reconnectDeadlineMonoMs);
     }
     this.#late.onDisconnect();
   }
@@ -187,11 +188,11 @@ export class PendingAdmissions {
   }
 
   onAdmitted(message: Admitted): void {
-    this.#context.connection.readVerdict();
+    this.#context.connection.countVerdict();
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#late.onAdmitted(message);
     if (message.target >= pending.request.targets.length)
-      return this.#misunderstood(pending, message);
+      return this.#onUnknownTarget(pending, message);
     const admission = grantedAdmission(pending.request, message, this.#waited(pending));
     this.#context.held.set(admission.lease, admission);
     pending.resolve({ kind: "admitted", admission, headers: message.headers });
@@ -201,7 +202,7 @@ export class PendingAdmissions {
    * The daemon chose a target that the request doesn't list: this counts as no verdict, and the
    * lease is withdrawn.
    */
-  #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
+  #onUnknownTarget({ request, resolve }: PendingAdmission, message: Admitted): void {
     this.#late.expect(message.id, request);
     this.#late.onAdmitted(message);
     resolve(this.#withoutVerdict(request));
@@ -462,7 +463,6 @@ export class LateAdmissions {
   }
 
   #withdraw({ id, admittedAtMs, lsn }: Admitted, userPath: string, target: Target | null): void {
-    const nowMonoMs = this.#monoMs();
     const lease = {
       lease: id,
       userPath,
@@ -471,15 +471,14 @@ export class LateAdmissions {
       target,
       targetAtMs: target === null ? 0 : admittedAtMs,
       targetLsn: target === null ? 0 : lsn,
-      startedMonoMs: nowMonoMs,
+      startedMonoMs: this.#monoMs(),
     };
-    this.#outbox.add("withdrawn", lease, nothingSpent, nowMonoMs);
+    this.#outbox.add("withdrawn", lease, nothingSpent);
   }
 
   /** Withdraws the target of a late reroute; its request has continued or ended elsewhere. */
   #withdrawTarget({ admittedAtMs, lsn }: Admitted, rerouted: Admission, target: Target): void {
     const attempt = { target, targetAtMs: admittedAtMs, targetLsn: lsn };
-    const nowMonoMs = this.#monoMs();
-    this.#outbox.add("untried", { ...rerouted, ...attempt }, nothingSpent, nowMonoMs);
+    this.#outbox.add("untried", { ...rerouted, ...attempt }, nothingSpent);
   }
 }

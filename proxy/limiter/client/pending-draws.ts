@@ -10,6 +10,7 @@ import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { WantedOutput } from "../../hard-caps/output-allowance.js";
 import type { Admission, Metering } from "../admission.js";
+import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 
 interface PendingDraw {
@@ -39,7 +40,8 @@ export class PendingDraws {
   }
 
   /** `then` runs once, unless the request ends first. */
-  ask({ lease }: Admission, metering: Metering, wanted: WantedOutput, then: () => void): void {
+  ask({ lease, metering }: Admission, wanted: WantedOutput, then: () => void): void {
+    assertLimiter(metering !== undefined, "a hard cap counts the request");
     const { connection } = this.#context;
     const askedMonoMs = this.#context.monoMs();
     const answerDueMonoMs = connection.deadlineMonoMs(askedMonoMs);
@@ -61,7 +63,7 @@ export class PendingDraws {
   }
 
   /** Handles an answer, which may come after the deadline. */
-  drawn({ id: lease, total, cap }: Drawn): void {
+  onDrawn({ id: lease, total, cap }: Drawn): void {
     const metering = this.#context.held.get(lease)?.metering;
     if (metering === undefined) return;
     const grantsMore = total > metering.granted;
@@ -82,7 +84,7 @@ export class PendingDraws {
     }
   }
 
-  connectionLost(): void {
+  onDisconnect(): void {
     for (const pending of this.waiting.values()) pending.isSent = false;
   }
 

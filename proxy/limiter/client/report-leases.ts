@@ -127,7 +127,7 @@ export class UnreportedAdmissions {
       // Meanwhile it has lost its target, or got one by a verdict.
       if (!isUncounted(admission)) continue;
       const lsn = admission.lsn === 0 ? 0 : uncountedLsn;
-      outbox.add("request", { ...admission, lease: 0, lsn }, nothingSpent, this.#context.monoMs());
+      outbox.add("request", { ...admission, lease: 0, lsn }, nothingSpent);
       const lease = admission.lease === 0 ? connection.nextId() : admission.lease;
       const targetLsn = admission.target === null ? 0 : uncountedLsn;
       const counted = admission.lsn === 0 ? uncountedLsn : admission.lsn;

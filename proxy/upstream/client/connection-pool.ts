@@ -12,6 +12,7 @@ import {
   type CallHandler,
   Connection,
   type ConnectionOwner,
+  type ConnectionUse,
   type WaitingCall,
 } from "./connection.js";
 import { createSocketOpener, type SocketOpener } from "./open-socket.js";
@@ -65,24 +66,24 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   dispatch(options: CallOptions, call: CallHandler): void {
-    const waiting = this.#prepare(options, call, false);
+    const waiting = this.#prepare(options, call, "kept");
     if (waiting !== null) this.#place(waiting);
   }
 
   /** Opens a connection for this call, and closes it after the call. */
   dispatchAlone(options: CallOptions, call: CallHandler): void {
-    const waiting = this.#prepare(options, call, true);
+    const waiting = this.#prepare(options, call, "single");
     if (waiting === null) return;
-    const connection = new Connection(this, true);
+    const connection = new Connection(this, "single");
     this.#alone.add(connection);
     connection.open(this.#opener, waiting, this.#throttledEnds);
   }
 
-  #prepare(options: CallOptions, call: CallHandler, closes: boolean): WaitingCall | null {
+  #prepare(options: CallOptions, call: CallHandler, use: ConnectionUse): WaitingCall | null {
     const { method, body } = options;
     try {
       if (this.#isClosed) throw new PoolClosed("the connections are closed");
-      const isLast = closes || method === "HEAD";
+      const isLast = use === "single" || method === "HEAD";
       return { method, head: requestHead(options, this.host, isLast), body, call };
     } catch (error) {
       call.onError(error as Error);
@@ -94,7 +95,7 @@ export class ConnectionPool implements ConnectionOwner {
     const idle = this.#takeIdle();
     if (idle !== null) this.#reserve(idle, waiting);
     else if (this.#open.size < this.#max) {
-      const connection = new Connection(this, false);
+      const connection = new Connection(this, "kept");
       this.#open.add(connection);
       connection.open(this.#opener, waiting, this.#throttledEnds);
     } else {

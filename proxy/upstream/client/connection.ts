@@ -47,6 +47,9 @@ export interface WaitingCall {
   readonly call: CallHandler;
 }
 
+/** Whether a connection is kept for further calls, or closed after its only one. */
+export type ConnectionUse = "kept" | "single";
+
 export interface ConnectionOwner {
   /** The connection can carry another call. */
   onFree(connection: Connection): void;
@@ -64,7 +67,7 @@ class WrongLength extends Error {
 }
 
 /** Received bytes of any connection: they are parsed before the next ones arrive. */
-const arrived = Buffer.allocUnsafeSlow(64 * 1024);
+const receivedBytes = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * Node writes a text up to this length without an allocation, so concatenating is cheaper than a
@@ -79,8 +82,7 @@ export class Connection implements CallConnection, AnswerReceiver {
   /** When an idle connection is closed, by the monotonic clock. */
   idleUntilMs = 0;
   readonly #owner: ConnectionOwner;
-  /** Whether it is closed after its call. */
-  readonly #isSingle: boolean;
+  readonly #use: ConnectionUse;
   readonly #parser = new AnswerParser(this);
   readonly #resume = (): void => this.#continue();
   /** The call that has this connection, but whose request hasn't been sent. */
@@ -89,13 +91,13 @@ export class Connection implements CallConnection, AnswerReceiver {
   /** Whether the provider has closed it; `throttledEnds` may handle that later. */
   #hasEnded = false;
   #isSending = false;
-  #closesAfter = false;
+  #closesAfterCall = false;
   #error: Error | null = null;
   #isClosed = false;
 
-  constructor(owner: ConnectionOwner, isSingle: boolean) {
+  constructor(owner: ConnectionOwner, use: ConnectionUse) {
     this.#owner = owner;
-    this.#isSingle = isSingle;
+    this.#use = use;
   }
 
   /** `throttledEnds` delays the provider's end of the connection. */
@@ -103,15 +105,17 @@ export class Connection implements CallConnection, AnswerReceiver {
     waiting.call.connection = this;
     this.#waiting = waiting;
     const onRead = {
-      buffer: arrived,
+      buffer: receivedBytes,
       callback: (bytes: number) => {
-        this.#read(bytes === arrived.length ? arrived : arrived.subarray(0, bytes));
+        this.#read(
+          bytes === receivedBytes.length ? receivedBytes : receivedBytes.subarray(0, bytes),
+        );
         return true;
       },
     };
     opener.open(onRead, (error, socket) => {
       if (this.#isClosed) return void socket?.destroy();
-      if (error !== null) return this.#closed(error);
+      if (error !== null) return this.#onClosed(error);
       this.#listenTo(socket!, throttledEnds);
       this.start();
     });
@@ -127,8 +131,8 @@ export class Connection implements CallConnection, AnswerReceiver {
     socket.on("error", (error) => {
       this.#error = error;
     });
-    socket.on("end", () => this.#ended());
-    socket.on("close", () => this.#closed(null));
+    socket.on("end", () => this.#onEnded());
+    socket.on("close", () => this.#onClosed(null));
     // Bytes arrive here if the opener doesn't support `onRead`, as through a proxy.
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
   }
@@ -162,7 +166,7 @@ export class Connection implements CallConnection, AnswerReceiver {
       return null;
     }
     this.#call = call;
-    this.#closesAfter = this.#isSingle || method === "HEAD";
+    this.#closesAfterCall = this.#use === "single" || method === "HEAD";
     this.#parser.begin(method);
     if (body === null || Buffer.isBuffer(body)) this.#sendWhole(socket, head, body);
     else this.#sendPieces(socket, head, body);
@@ -186,7 +190,7 @@ export class Connection implements CallConnection, AnswerReceiver {
       socket.uncork();
     }
     // Servers may not expect a body here, and parse it as the next request.
-    if (bytes > 0 && !head.hasBody) this.#closesAfter = true;
+    if (bytes > 0 && !head.hasBody) this.#closesAfterCall = true;
     this.#call!.onBodySent();
     this.#call!.onRequestSent();
   }
@@ -196,7 +200,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     head: RequestHead,
     pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
   ): void {
-    if (!head.hasBody) this.#closesAfter = true;
+    if (!head.hasBody) this.#closesAfterCall = true;
     this.#isSending = true;
     const { length } = head;
     const framing = length === null ? "transfer-encoding: chunked" : `content-length: ${length}`;
@@ -245,13 +249,14 @@ export class Connection implements CallConnection, AnswerReceiver {
   onEnd(): void {
     const call = this.#call!;
     this.#call = null;
-    if (this.#isSending || this.#closesAfter || !this.#parser.keepsAlive) this.socket!.destroy();
+    if (this.#isSending || this.#closesAfterCall || !this.#parser.keepsAlive)
+      this.socket!.destroy();
     else if (this.isUsable) this.#free();
     call.onComplete();
   }
 
   #free(): void {
-    if (this.#isSingle) this.socket!.destroy();
+    if (this.#use === "single") this.socket!.destroy();
     else this.#owner.onFree(this);
   }
 
@@ -268,7 +273,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     else this.socket!.resume();
   }
 
-  #ended(): void {
+  #onEnded(): void {
     const socket = this.socket!;
     if (!this.#parser.isReading) return void socket.destroy();
     // Bytes that arrived during a pause must still be parsed.
@@ -276,7 +281,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     socket.destroy(new ConnectionClosed("it closed the connection"));
   }
 
-  #closed(error: Error | null): void {
+  #onClosed(error: Error | null): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (error !== null) this.#error = error;
@@ -298,7 +303,7 @@ export class Connection implements CallConnection, AnswerReceiver {
   /** Destroys it, even while it is being opened. */
   destroy(): void {
     if (this.socket !== null) this.socket.destroy();
-    else this.#closed(null);
+    else this.#onClosed(null);
   }
 }
 

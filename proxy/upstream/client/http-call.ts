@@ -22,7 +22,7 @@ class AbortedError extends Error {
 /**
  * Created once: its stack trace, which is never read, would cost more than the rest of an abort.
  */
-const aborted = new AbortedError();
+const abortError = new AbortedError();
 
 export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, WatchedCall {
   idleTicks = 0;
@@ -47,18 +47,18 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   #resume: (() => void) | null = null;
   #hasBegun = false;
   /** Responses with a status of 1xx so far. */
-  #informational = 0;
+  #informationalCount = 0;
   #isPaused = false;
   #isAborted = false;
   /** Whether the connection was kept alive, so that the provider may have closed it meanwhile. */
   #isReused = false;
   #resend: (() => void) | null = null;
   /** Leaves the queue of calls without a connection; null if the call isn't in it. */
-  #leave: (() => void) | null = null;
+  #leaveQueue: (() => void) | null = null;
 
   readonly #timeouts: RequestTimeouts | null;
   /** The total timeout of the attempt; null without one. */
-  #total: WatchedCall | null = null;
+  #totalTimeout: WatchedCall | null = null;
 
   constructor(
     sink: UpstreamSink,
@@ -79,7 +79,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   onQueued(leave: () => void): void {
-    this.#leave = leave;
+    this.#leaveQueue = leave;
   }
 
   /**
@@ -87,7 +87,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
    * the provider applies.
    */
   onConnect(): boolean {
-    this.#leave = null;
+    this.#leaveQueue = null;
     if (this.#isAborted) return false;
     this.#isRunning = true;
     const connection = this.connection!;
@@ -105,18 +105,18 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   #watchTotal(ms: number): void {
-    this.#total = {
+    this.#totalTimeout = {
       idleTicks: 0,
       timeoutTicks: this.#deadlines.timeoutTicksFor(ms),
       watchIndex: -1,
       onTimedOut: () => this.#endAfter(`no end of the response after ${ms} ms`),
     };
-    this.#deadlines.watch(this.#total);
+    this.#deadlines.watch(this.#totalTimeout);
   }
 
   #unwatch(): void {
     this.#deadlines.unwatch(this);
-    if (this.#total !== null) this.#deadlines.unwatch(this.#total);
+    if (this.#totalTimeout !== null) this.#deadlines.unwatch(this.#totalTimeout);
   }
 
   /** A part of the body was sent: a provider that still reads a long upload isn't idle. */
@@ -137,7 +137,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   onHeaders(status: number, rawHeaders: string[], resume: () => void): boolean {
     // Each one restarts the idle timeout, so an endless number would hold the request forever. An
     // exception thrown here goes to `onError`.
-    if (status < 200 && ++this.#informational > informationalMax)
+    if (status < 200 && ++this.#informationalCount > informationalMax)
       throw new Error(`more than ${informationalMax} informational responses`);
     this.#resume = resume;
     this.idleTicks = 0;
@@ -236,9 +236,9 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.#isAborted = true;
     this.#decoded?.stop();
     this.#unwatch();
-    this.#leave?.();
-    this.#leave = null;
-    if (this.#isRunning) this.connection?.socket?.destroy(aborted);
+    this.#leaveQueue?.();
+    this.#leaveQueue = null;
+    if (this.#isRunning) this.connection?.socket?.destroy(abortError);
   }
 }
 

@@ -50,7 +50,7 @@ export function createHttpUpstream(
     ): UpstreamCall {
       const key = keys.choose();
       const call = new HttpCall(
-        maskSecrets(sink, secretsWith(key), successMax),
+        maskSecrets(sink, secretsWith(key), successStatusMax),
         deadlines,
         timeouts,
       );
@@ -99,7 +99,7 @@ function lengthOfPieces(body: RequestBody): number | null {
 }
 
 /** Errors are redacted as a whole (`redact`). */
-const successMax = 299;
+const successStatusMax = 299;
 
 /** Anthropic requires a version. A client that speaks Anthropic's dialect names one itself. */
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;

@@ -59,7 +59,7 @@ export interface RelayRequest {
   /** Called when the answer starts to be sent. */
   readonly onBegun?: () => void;
   /** Called with each answer and its headers; see `LimitReports`. */
-  readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
+  readonly observeLimits?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 

@@ -105,7 +105,7 @@ export async function tryBody(
   const model = random.chance(0.3) ? call.model : random.pick(models);
   const problem = call.problemAt(provider, model);
   if (problem !== null) return mustBeDeclared({ ok: false, failure: problem });
-  const sent = call.requestTo(provider, model, random.pick(rewriters));
+  const sent = call.requestTo(provider, model, { rewriters: random.pick(rewriters) });
   upstreamPath(provider, sent.operation, model, "a=1&b=%zz");
   must(isCount(sent.savedBytes), "saved bytes");
   const body = await bytesOf(sent.body!);
@@ -136,7 +136,7 @@ async function escapesMustNotMatter(
   if (escaped.length === bytes.length) return;
   const read = await readJsonCall(operation, contextOf([escaped]));
   if (!read.ok || read.call.problemAt(sent.provider, sent.model) !== null) return;
-  const { body } = read.call.requestTo(sent.provider, sent.model, []);
+  const { body } = read.call.requestTo(sent.provider, sent.model);
   const meaning = (json: Buffer): string => JSON.stringify(JSON.parse(json.toString()));
   must(meaning(await bytesOf(body!)) === meaning(sent.body), "escapes make no difference");
 }
@@ -149,7 +149,9 @@ export function mustBeTranslatedWhole(
 ): boolean {
   const { provider, model } = sent;
   const read = parseModelBody(operation, bodyText(operation, bytes));
-  const dialect = read.ok ? new CallDialects(operation, read.body).at(provider, model) : null;
+  const dialect = read.ok
+    ? new CallDialects(operation, read.body).dialectAt(provider, model)
+    : null;
   if (dialect === null || dialect.translation === null || isMarked(bytes)) return false;
   const { operation: asked, translation } = dialect;
   const target = { provider, model, operation: asked, translation };

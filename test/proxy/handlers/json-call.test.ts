@@ -58,7 +58,7 @@ function bytesIn(body: RequestBody): Buffer {
 
 /** What goes to a provider, its body as text. */
 function sentTo(call: ModelCall, provider: ProviderConfig, model: string) {
-  const { body, ...rest } = call.requestTo(provider, model, []);
+  const { body, ...rest } = call.requestTo(provider, model);
   return { ...rest, text: bytesIn(body).toString() };
 }
 
@@ -92,7 +92,7 @@ t.test(
         translator: null,
         dropped: [],
       });
-      t.equal(bytesIn(call.requestTo(provider, "x", []).body), call.body, "the very same bytes");
+      t.equal(bytesIn(call.requestTo(provider, "x").body), call.body, "the very same bytes");
     }
   },
 );
@@ -398,8 +398,8 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     const call = callIn(await readFrom(exchange, operation, 1e9));
     t.equal(call.problemAt(provider, "y"), null);
     const { promptBytes } = call;
-    const { body } = call.requestTo(provider, "y", []);
-    const { body: again } = call.requestTo(provider, "y", []);
+    const { body } = call.requestTo(provider, "y");
+    const { body: again } = call.requestTo(provider, "y");
     t.ok(body instanceof SentBody && again instanceof SentBody);
     t.ok((await bytesOf(again!)).includes(prompt));
     call.releaseAttempts();
@@ -419,7 +419,7 @@ t.test("once it is answered, a large body still says what bounds its charge", as
   exchange.sentPieces = [Buffer.from(JSON.stringify({ model: "x", messages, ...asked }))];
   const call = callIn(await readFrom(exchange, "chat_completions", 1e9));
   t.equal(call.problemAt(chatty, "y"), null);
-  const request = call.requestTo(chatty, "y", []);
+  const request = call.requestTo(chatty, "y");
   const sent = () =>
     sentRequestOf({ operation: "chat_completions", request, promptBytes: () => 1 });
   const whileHeld = sent().fields();
@@ -440,7 +440,7 @@ t.test(
       exchange.sentPieces = [Buffer.from(JSON.stringify(body))];
       const call = callIn(await readFrom(exchange, "chat_completions", 1e9));
       exchange.sentPieces = [];
-      const { body: sent, translator } = call.requestTo(claude, "y", []);
+      const { body: sent, translator } = call.requestTo(claude, "y");
       const refs = [call.body!, bytesIn(sent)].map((bytes) => new WeakRef(bytes));
       return { call, translator, refs };
     };
@@ -457,7 +457,7 @@ t.test("what an answer repeats of its request survives the request", async (t) =
     "responses",
     '{"model":"x","input":"hi","instructions":"be short","tools":[],"stream":true}',
   );
-  const { translator } = call.requestTo(chatty, "y", []);
+  const { translator } = call.requestTo(chatty, "y");
   call.releaseAttempts();
   const begun = translator!.push(
     Buffer.from('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'),
@@ -497,7 +497,7 @@ t.test(
         "chat_completions",
         `{"model":"smart","messages":[{"role":"user","content":"grüße"}],"seed":12345678901234567890${fields}}`,
       );
-      const { body, dropped } = call.requestTo(provider, model, [], {
+      const { body, dropped } = call.requestTo(provider, model, {
         isNamed,
         refused: nothingRefused,
       });
@@ -546,17 +546,17 @@ t.test(
     ];
     for (const [given, sent, dropped] of cases) {
       const call = await callOf("chat_completions", given);
-      const fitted = call.requestTo(mistral, "x", []);
+      const fitted = call.requestTo(mistral, "x");
       t.same([bytesIn(fitted.body).toString(), fitted.dropped], [sent, dropped]);
       const untouched = { ...mistral, nativeRequests: "untouched" } as const;
-      t.equal(bytesIn(call.requestTo(untouched, "x", []).body).toString(), given);
+      t.equal(bytesIn(call.requestTo(untouched, "x").body).toString(), given);
     }
     const anthropic = providerConfig({ name: "anthropic", type: "anthropic" });
     const thinking = '{"type":"thinking","thinking":"hm","signature":"unsigned"}';
     const said = (blocks: string): string =>
       `{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"assistant","content":[${blocks}]}]}`;
     const call = await callOf("messages", said(`${thinking},{"type":"text","text":"a"}`));
-    const { body, dropped } = call.requestTo(anthropic, "claude-opus-4-8", []);
+    const { body, dropped } = call.requestTo(anthropic, "claude-opus-4-8");
     t.equal(bytesIn(body).toString(), said('{"type":"text","text":"a"}'));
     t.same(dropped, ["messages[].content[] (thinking)"]);
   },
@@ -568,7 +568,7 @@ t.test("what is nested too deep to be translated goes to Gemini as it is", async
   const call = callIn(await read("generate_content", given, { bodyBytesMax: 100_000 }));
   const gemini = providerConfig({ name: "gemini", type: "gemini" });
   t.equal(call.problemAt(gemini, "y"), null);
-  const { body } = call.requestTo(gemini, "y", ["collapse_white_space"]);
+  const { body } = call.requestTo(gemini, "y", { rewriters: ["collapse_white_space"] });
   t.equal((await bytesOf(body!)).toString(), `{"model":"models/y","contents":${contents}}`);
   t.match(call.problemAt(chatty, "y"), { status: 400, param: "contents" });
 });
@@ -582,7 +582,7 @@ t.test("a rewriter whose work a dialect doesn't take is passed over", async (t) 
   const gemini = providerConfig({ name: "gemini", type: "gemini" });
   for (const provider of [claude, chatty, gemini, openai]) {
     t.equal(call.problemAt(provider, "m"), null);
-    const sent = call.requestTo(provider, "m", ["drop_duplicate_system"]);
+    const sent = call.requestTo(provider, "m", { rewriters: ["drop_duplicate_system"] });
     t.ok(sent.savedBytes === 0 || sent.savedBytes === rule.length, provider.name);
   }
   const input = await callOf(
@@ -590,7 +590,7 @@ t.test("a rewriter whose work a dialect doesn't take is passed over", async (t) 
     '{"model":"m","input":[{"role":"system","content":"s"},{"role":"assistant","content":"a"},{"role":"system","content":"s"}]}',
   );
   t.equal(input.problemAt(chatty, "m"), null);
-  const sent = input.requestTo(chatty, "m", ["drop_duplicate_system"]);
+  const sent = input.requestTo(chatty, "m", { rewriters: ["drop_duplicate_system"] });
   t.equal(sent.savedBytes, 0);
   t.match((await bytesOf(sent.body!)).toString(), /"role":"assistant".*"content":"s"/);
 });

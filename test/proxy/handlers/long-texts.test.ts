@@ -72,7 +72,7 @@ t.test("a long text makes no difference to a translation, wherever it is", async
         for (const provider of providers)
           for (const model of ["claude-sonnet-4-5"]) {
             if (read.call.problemAt(provider, model) !== null) continue;
-            const sent = await bytesOf(read.call.requestTo(provider, model, []).body!);
+            const sent = await bytesOf(read.call.requestTo(provider, model).body!);
             const what = { provider, model, body: sent };
             if (mustBeTranslatedWhole(operation, bytes, what)) compared++;
           }

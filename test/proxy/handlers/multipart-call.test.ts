@@ -107,7 +107,7 @@ async function sentAs(
   call: ModelCall,
   model: string,
 ): Promise<{ readonly text: string; readonly bytes: number | null }> {
-  const { body } = call.requestTo(provider, model, []);
+  const { body } = call.requestTo(provider, model);
   if (body === null || Buffer.isBuffer(body)) throw new Error("a form passes in pieces");
   return { text: (await bytesOf(body)).toString(), bytes: body.bytes };
 }

@@ -58,9 +58,9 @@ t.test("a daemon is away until it welcomes, and away again when it is lost", asy
   t.same(now(), ["away", false]);
   connection.onWelcome(scene.nowMs);
   t.same(now(), ["connected", true]);
-  t.equal(connection.lost(), true);
+  t.equal(connection.onDisconnect(), true);
   t.same(now(), ["away", false]);
-  t.equal(connection.lost(), false, "it wasn't linked any more");
+  t.equal(connection.onDisconnect(), false, "it wasn't linked any more");
   t.same(scene.events, []);
 });
 
@@ -74,11 +74,11 @@ t.test("deadlines count from now while it is linked, and from its loss otherwise
   t.equal(connection.deadlineMonoMs(5_000), 5_000 + deadlineMs);
   t.equal(connection.deadlineMonoMs(5_000, 50), 5_050);
   scene.nowMs = 9_000;
-  connection.lost();
+  connection.onDisconnect();
   t.equal(connection.deadlineMonoMs(9_500), 9_000 + deadlineMs);
   scene.connect();
   scene.nowMs = 9_900;
-  connection.lost();
+  connection.onDisconnect();
   t.equal(connection.deadlineMonoMs(9_950), 9_000 + deadlineMs, "an attempt is no loss");
 });
 
@@ -92,7 +92,7 @@ t.test("a daemon that doesn't welcome in time is silent, once", async (t) => {
   );
   scene.timers[0]!.run();
   t.same([connection.state, connection.silent], ["silent", true]);
-  connection.lost();
+  connection.onDisconnect();
   t.equal(connection.state, "away");
   scene.connect();
   scene.timers[1]!.run();
@@ -108,9 +108,9 @@ t.test("no timer waits for a welcome that came, or of a closed connection", asyn
   scene.connect();
   scene.connection.onWelcome(scene.nowMs);
   scene.timers[0]!.run();
-  scene.connection.lost();
+  scene.connection.onDisconnect();
   scene.connect();
-  scene.connection.lost();
+  scene.connection.onDisconnect();
   scene.timers[1]!.run();
   scene.connect();
   scene.timers[1]!.run();
@@ -146,7 +146,7 @@ t.test("a linked daemon that was silent isn't any more once it is lost", async (
   scene.connection.onWelcome(scene.nowMs);
   scene.connection.timedOut(scene.nowMs);
   t.equal(scene.connection.silent, true);
-  scene.connection.lost();
+  scene.connection.onDisconnect();
   t.equal(scene.connection.silent, false);
 });
 
@@ -159,7 +159,7 @@ t.test("messages leave in windows, the next one when the last is sent", async (t
   line.waiting[1]!();
   t.same([line.sent.length, line.waiting.length], [2 * framesPerWindow + 1, 2]);
   scene.connection.sendInWindows(messages(framesPerWindow + 1));
-  scene.connection.lost();
+  scene.connection.onDisconnect();
   const next = scene.connect();
   line.waiting[2]!();
   t.same([line.sent.length, next.sent.length], [3 * framesPerWindow + 1, 0], "a lost one's end");
@@ -169,7 +169,7 @@ t.test("ids ascend over all connections", async (t) => {
   const scene = new Scene();
   t.same([scene.connection.nextId(), scene.connection.nextId()], [1, 2]);
   scene.connect();
-  scene.connection.lost();
+  scene.connection.onDisconnect();
   t.equal(scene.connection.nextId(), 3);
 });
 
@@ -179,7 +179,7 @@ t.test("a silent daemon that refuses isn't silent any more", async (t) => {
   scene.connect();
   scene.timers[0]!.run();
   t.equal(connection.silent, true);
-  t.equal(connection.refused(), true);
+  t.equal(connection.onRefused(), true);
   t.same([connection.silent, scene.events], [false, ["silent false"]]);
 });
 
@@ -191,18 +191,18 @@ t.test(
     t.equal(connection.wireVersion, 5);
     const first = scene.connect();
     t.equal(connection.takesSettles, false);
-    t.equal(connection.refused(), false);
-    t.equal(connection.refused(), false, "once");
+    t.equal(connection.onRefused(), false);
+    t.equal(connection.onRefused(), false, "once");
     t.equal(first.closed, 1);
     scene.timers[0]!.run();
     t.equal(connection.silent, false, "it has answered");
-    connection.lost();
+    connection.onDisconnect();
     t.equal(connection.wireVersion, 4);
     const second = scene.connect();
     t.equal(connection.takesSettles, false);
-    t.equal(connection.refused(), true);
+    t.equal(connection.onRefused(), true);
     t.same([second.closed, connection.takesSettles, connection.linked], [0, true, false]);
-    connection.lost();
+    connection.onDisconnect();
     t.equal(connection.wireVersion, 5, "the next daemon may be of another release");
     t.equal(connection.takesSettles, false);
     scene.connect();
@@ -215,9 +215,9 @@ t.test(
 function connection({ connection }: Scene, send: (message: ToDaemon) => void, verdicts: number) {
   connection.onConnect({ send, whenSent: () => {}, close: () => {} });
   connection.onWelcome(1_000);
-  for (let i = 0; i < verdicts; i++) connection.readVerdict();
+  for (let i = 0; i < verdicts; i++) connection.countVerdict();
   const count = connection.verdictsRead;
-  connection.lost();
+  connection.onDisconnect();
   return count;
 }
 
@@ -227,7 +227,7 @@ t.test(
     const scene = new Scene();
     const sent: ToDaemon[] = [];
     scene.connect();
-    scene.connection.lost();
+    scene.connection.onDisconnect();
     for (const verdicts of [2, 1, 0])
       t.equal(
         connection(scene, (message) => sent.push(message), verdicts),

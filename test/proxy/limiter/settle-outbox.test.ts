@@ -399,8 +399,7 @@ t.test("settles leave one by one in a window of one, each once", async (t) => {
   const outbox = new SettleOutbox(ports, connection, { settles: 1, unacknowledged: 100 });
   outbox.onWelcome(0);
   const lease = { lease: 0, userPath: "/", admittedAtMs: 0, lsn: 0, ...noTarget };
-  for (let i = 0; i < 4; i++)
-    outbox.add("request", { ...lease, startedMonoMs: 0 }, nothingSpent, 9);
+  for (let i = 0; i < 4; i++) outbox.add("request", { ...lease, startedMonoMs: 0 }, nothingSpent);
   t.same(sent, [1]);
   for (const expected of [
     [1, 2],
