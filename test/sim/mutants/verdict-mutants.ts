@@ -51,7 +51,7 @@ export const verdictMutants: readonly Mutant[] = [
   {
     name: "only the last connection's read verdicts are told",
     file: "proxy/limiter/daemon-connection.js",
-    find: "[...this.#earlier, last]",
+    find: "[...this.#earlierVerdictsRead, last]",
     put: "[last]",
     often: false,
   },
