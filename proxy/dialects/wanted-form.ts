@@ -54,7 +54,9 @@ class FormingSink implements UpstreamSink {
   #heldBytes = 0;
   /** The memory taken for a stream that is joined. */
   #takenBytes = 0;
-  #collects = false;
+  /** Whether the answer is a stream whose events are joined. */
+  #joinsEvents = false;
+  #isComplete = false;
 
   constructor(sink: UpstreamSink, form: WantedForm) {
     this.#sink = sink;
@@ -68,14 +70,14 @@ class FormingSink implements UpstreamSink {
       return this.#sink.onHead(status, rawHeaders);
     this.#head = { status, rawHeaders };
     this.#held = [];
-    this.#collects = isStream;
+    this.#joinsEvents = isStream;
   }
 
   onData(chunk: Buffer): void {
     if (this.#held === null) return this.#sink.onData(chunk);
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (!this.#collects) this.#recognize(this.#heldBytes < beginningBytes);
+    if (!this.#joinsEvents) this.#recognize();
     else if (this.#heldBytes > readableResponseBytesMax)
       this.#refuse(`a stream larger than ${readableResponseBytesMax} bytes can't be put together`);
     else if (!this.#take(chunk.length + heldPieceBytes))
@@ -97,13 +99,13 @@ class FormingSink implements UpstreamSink {
     return pieces;
   }
 
-  /** `mayBeMore`: whether the beginning may be too short to be recognized. */
-  #recognize(mayBeMore: boolean): void {
+  #recognize(): void {
     const beginning = Buffer.concat(this.#held ?? []).toString("latin1");
     const isStream = beginsEvent.test(beginning);
+    const mayBeMore = !this.#isComplete && this.#heldBytes < beginningBytes;
     if (!isStream && mayBeMore && !/^\s*[[{<]/.test(beginning)) return;
     if (!isStream || this.#form.wantsStream) return this.#release(isStream ? eventStream : null);
-    this.#collects = true;
+    this.#joinsEvents = true;
   }
 
   #release(contentType: string | null): void {
@@ -125,8 +127,9 @@ class FormingSink implements UpstreamSink {
   }
 
   onEnd(): void {
-    if (this.#held !== null && !this.#collects) this.#recognize(false);
-    if (this.#held !== null && this.#collects) this.#assemble(this.#held);
+    this.#isComplete = true;
+    if (this.#held !== null && !this.#joinsEvents) this.#recognize();
+    if (this.#held !== null && this.#joinsEvents) this.#assemble(this.#held);
     this.#sink.onEnd();
   }
 
@@ -144,7 +147,7 @@ class FormingSink implements UpstreamSink {
   }
 
   onFailure(failure: UpstreamFailure): void {
-    if (!this.#collects) this.#release(null);
+    if (!this.#joinsEvents) this.#release(null);
     else if (this.#held !== null) {
       this.#held = [];
       this.#release("application/json");

@@ -93,14 +93,16 @@ export async function askCache(
   gateway.metrics.counts.countCacheLookup(hit === null ? "miss" : "hit");
   if (hit !== null) {
     record.setCaller(authorized.caller);
-    answer(context, hit);
+    answerHit(context, hit);
     return answered;
   }
-  return control.store ? missAndKeep(context, operation, key, caching.cache) : missOnly(context);
+  return control.store
+    ? missAndKeep(context, { operation, key, cache: caching.cache })
+    : missOnly(context);
 }
 
 /** Answers from the cache, with the age. */
-function answer(
+function answerHit(
   {
     gateway,
     exchange,
@@ -165,9 +167,11 @@ function missOnly(context: RequestContext): CacheMiss {
 
 function missAndKeep(
   context: RequestContext,
-  operation: Operation,
-  key: string,
-  cache: ResponseCache,
+  {
+    operation,
+    key,
+    cache,
+  }: { readonly operation: Operation; readonly key: string; readonly cache: ResponseCache },
 ): CacheMiss {
   const recording = new RecordingExchange(context.exchange, cache);
   return {

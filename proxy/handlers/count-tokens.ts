@@ -56,12 +56,12 @@ function lacksCounts(status: number, isTranslated: boolean): boolean {
 }
 
 /** Records the provider's own status: the client gets another one for a 403. */
-function withStatusWatch(upstream: Upstream, answered: (status: number) => void): Upstream {
+function withStatusWatch(upstream: Upstream, onStatus: (status: number) => void): Upstream {
   return {
     send: (request, sink) =>
       upstream.send(request, {
         onHead: (status, rawHeaders) => {
-          answered(status);
+          onStatus(status);
           sink.onHead(status, rawHeaders);
         },
         onData: (chunk) => sink.onData(chunk),
@@ -103,7 +103,7 @@ export async function countTokens(
   const ordered = gateway.targetOrder.peek(route);
   const targets = mayContinue(call) ? await targetsOfMaker(gateway, call, ordered) : ordered;
   const ableTargets = targets.filter((target) => problemAt(gateway, call, target) === null);
-  const [target] = gateway.targetHealth.wellFirst(ableTargets);
+  const [target] = gateway.targetHealth.healthyFirst(ableTargets);
   if (target === undefined)
     return answerEstimate(context, operation, {
       target: targets[0]!,
@@ -131,8 +131,8 @@ export async function countTokens(
     refused,
   });
   const query = translator === null ? exchange.query : "";
-  let answered = 0;
-  const upstream = withStatusWatch(provider.upstream, (status) => (answered = status));
+  let providerStatus = 0;
+  const upstream = withStatusWatch(provider.upstream, (status) => (providerStatus = status));
   const forwarded = await forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,
@@ -154,9 +154,9 @@ export async function countTokens(
   });
   trace?.ended(forwarded, monoMs());
   const isNotCounted =
-    lacksCounts(answered, translator !== null) || (forwarded.refused ?? null) !== null;
+    lacksCounts(providerStatus, translator !== null) || (forwarded.refused ?? null) !== null;
   if (forwarded.outcome === "upstream_error" && isNotCounted) {
-    record.note = `the provider answered ${answered}`;
+    record.note = `the provider answered ${providerStatus}`;
     return answerEstimate(context, operation, { target, promptBytes: call.promptBytes });
   }
   gateway.targetHealth.note(target, startedMonoMs, forwarded);

@@ -101,15 +101,15 @@ export class LoopBreaker {
     const { resent, ...turn } = end;
     if (resent === null || times.max === 0 || nestedDeeperThan(resent, jsonDepthMax))
       return { ...turn, digest: null };
-    const long: Buffer[] = [];
+    const longTexts: Buffer[] = [];
     const text = JSON.stringify(resent, (_, value: unknown) => {
       const bytes = typeof value === "string" ? texts.bytesOf(value) : null;
       if (bytes === null) return value;
-      long.push(bytes.subarray(0, longTextBytes), bytes.subarray(-longTextBytes));
+      longTexts.push(bytes.subarray(0, longTextBytes), bytes.subarray(-longTextBytes));
       return bytes.length;
     });
     const head = `${operation} ${text}`;
-    return { ...turn, digest: this.#digest(head, Buffer.concat(long)) };
+    return { ...turn, digest: this.#digest(head, Buffer.concat(longTexts)) };
   }
 
   /** `sender`: null for a retry. */
@@ -117,8 +117,8 @@ export class LoopBreaker {
     if (turn.digest === null || sender === null) return { turn, key: null, sent: 0 };
     const { caller, session, model } = sender;
     if (!turn.hasIds && session === "") return { turn, key: null, sent: 0 };
-    const who = [caller.userPath, caller.credential, session, model, turn.digest];
-    const key = this.#digest(JSON.stringify(who), noBytes);
+    const keyParts = [caller.userPath, caller.credential, session, model, turn.digest];
+    const key = this.#digest(JSON.stringify(keyParts), noBytes);
     const earlier = this.#sent.get(key);
     const isKnown = earlier !== undefined && nowMonoMs - earlier.endedMonoMs < repeatedRequestMs;
     return { turn, key, sent: 1 + (isKnown ? earlier.times : 0) };

@@ -48,7 +48,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   if (message.kind === "request") exchange.rpcId = message.id;
   const mismatch = headerProblem(exchange, message);
   if (mismatch !== null) return refuseBeforeAdmission(context, mismatch);
-  if (message.kind === "other") return passFreely(context, server, bytes);
+  if (message.kind === "other") return passUncounted(context, server, bytes);
   const tool = message.method === "tools/call" ? message.name! : "";
   const problem = modelNameProblem(tool);
   if (problem !== null) return refuseBeforeAdmission(context, invalid(problem, "params.name"));
@@ -88,17 +88,21 @@ export async function mcpSession(context: RequestContext): Promise<void> {
   const problem = modelProblem(caller, [`${server.config.name}/`]);
   if (problem !== null) return refuseBeforeAdmission(context, problem);
   const relayed = relayMcp(exchange, callOf(context, server, null));
-  if (exchange.method === "DELETE") return endFree(context, await relayed);
+  if (exchange.method === "DELETE") return endUncounted(context, await relayed);
   // A stop needn't wait for notifications: clients open the stream again.
   const session = { drain: () => exchange.cut() };
   gateway.sessions.add(session);
   const forwarded = await relayed;
   gateway.sessions.remove(session);
-  endFree(context, forwarded);
+  endUncounted(context, forwarded);
 }
 
 /** Forwards a message that no rule counts, after checking its caller, since no admission does. */
-async function passFreely(context: RequestContext, server: Provider, bytes: Buffer): Promise<void> {
+async function passUncounted(
+  context: RequestContext,
+  server: Provider,
+  bytes: Buffer,
+): Promise<void> {
   const { gateway, exchange, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, context.caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
@@ -117,10 +121,13 @@ async function passFreely(context: RequestContext, server: Provider, bytes: Buff
     );
   const forwarded = await relayMcp(exchange, callOf(context, server, bytes));
   gateway.runningPerCaller.end("mcp_session", name);
-  endFree(context, forwarded);
+  endUncounted(context, forwarded);
 }
 
-function endFree({ gateway, exchange, record }: RequestContext, forwarded: ForwardResult): void {
+function endUncounted(
+  { gateway, exchange, record }: RequestContext,
+  forwarded: ForwardResult,
+): void {
   record.setResult(forwarded);
   finishRequest({ gateway, exchange }, forwarded.finish);
 }

@@ -42,7 +42,7 @@ import {
 import { readMultipartCall } from "./multipart-call.js";
 import { refuseBeforeAdmission, refuseUnknownModel } from "./refuse-request.js";
 import { useOtherModel } from "./use-other-model.js";
-import { isLoopRefused, noteAnsweredTurn, watchTurn } from "./watch-loop.js";
+import { noteAnsweredTurn, refuseLoop, watchTurn } from "./watch-loop.js";
 
 /**
  * Never rejects. One function, since a promise per step costs time. A plain request skips what only
@@ -85,7 +85,7 @@ export async function modelRequest(
     record.requestedModel = requestedName(route);
     const watchedTurn = call.turn === null ? null : watchTurn(received, call, call.turn);
     const isSuspect = watchedTurn !== null && gateway.loops.suspects(watchedTurn);
-    if (isSuspect && (await isLoopRefused(incoming, watchedTurn))) return;
+    if (isSuspect && (await refuseLoop(incoming, watchedTurn))) return;
     const modelNames = namesOf(gateway, call, route);
     const cached =
       gateway.caching === null ? bypassed : await askCache(incoming, { call, route, modelNames });

@@ -45,12 +45,12 @@ export async function readMultipartCall(
   if (contentCoding(exchange.header("content-encoding")) !== "")
     return { ok: false, failure: encodedForm() };
   const finder = new FieldFinder(boundary, "model");
-  const form = new Form(
-    exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),
+  const form = new Form({
+    pieces: exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),
     finder,
-    requestPieces(exchange.memory),
-    gateway.newSpool,
-  );
+    memory: requestPieces(exchange.memory),
+    newSpool: gateway.newSpool,
+  });
   try {
     await form.readUntilKnown().finally(() => record.addWait(gateway.monoMs() - fromMonoMs));
   } catch (error) {
@@ -65,7 +65,7 @@ export async function readMultipartCall(
   const { modelInPath } = exchange;
   const isDefaultModel = modelInPath === null && finder.place === null;
   const modelElsewhere = isDefaultModel ? defaultModel(operation, defaultModels) : modelInPath;
-  const problem = problemOf(finder, form.isComplete, modelElsewhere);
+  const problem = problemOf(finder, { isComplete: form.isComplete, modelElsewhere });
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
@@ -78,13 +78,15 @@ export async function readMultipartCall(
 }
 
 /**
- * The problem with the model. `other`: the model of the path, which overrides the form's, or the
- * default.
+ * The problem with the form or its model. `modelElsewhere`: the model of the path, which overrides
+ * the form's, or the default.
  */
 function problemOf(
   { place, problem, isRepeated, ended }: FieldFinder,
-  isComplete: boolean,
-  modelElsewhere: string | null,
+  {
+    isComplete,
+    modelElsewhere,
+  }: { readonly isComplete: boolean; readonly modelElsewhere: string | null },
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (isComplete && !ended)
@@ -113,6 +115,13 @@ function encodedForm(): Failure {
   );
 }
 
+interface FormParts {
+  readonly pieces: AsyncIterator<Buffer>;
+  readonly finder: FieldFinder;
+  readonly memory: HeldPieces;
+  readonly newSpool: () => Promise<Spool>;
+}
+
 /**
  * The bytes of the form: the buffered ones, in memory or on disk, and those that are still to
  * arrive.
@@ -128,12 +137,7 @@ class Form {
   /** Whether the form is complete. */
   isComplete = false;
 
-  constructor(
-    pieces: AsyncIterator<Buffer>,
-    finder: FieldFinder,
-    memory: HeldPieces,
-    newSpool: () => Promise<Spool>,
-  ) {
+  constructor({ pieces, finder, memory, newSpool }: FormParts) {
     this.#pieces = pieces;
     this.#finder = finder;
     this.#memory = memory;
@@ -183,7 +187,7 @@ class Form {
       next = await this.#pieces.next()
     ) {
       this.#finder.push(next.value);
-      const problem = problemOf(this.#finder, false, null);
+      const problem = problemOf(this.#finder, { isComplete: false, modelElsewhere: null });
       if (problem !== null) throw new UploadRefused(problem.message);
       yield next.value;
     }

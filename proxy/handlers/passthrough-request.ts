@@ -94,10 +94,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const objects = storedObjectsAt(exchange.method, route.path);
   const problem =
     objects.submitsBatch && (await hasEnqueuedCap(gateway, admitted.admission))
-      ? uncountedFailure()
+      ? uncountableBatch()
       : await settleBeforeDeletions(gateway, target, objects);
   if (problem !== null) return refuseAfterAdmission(context, admitted, problem);
-  const { forwarded, shown } = await relay(context, {
+  const { forwarded, objectText } = await relay(context, {
     route,
     body,
     operation,
@@ -106,7 +106,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     objects,
   });
   const answer =
-    shown === "" ? undefined : parseJson(Buffer.from(shown, "latin1").toString("utf8"));
+    objectText === "" ? undefined : parseJson(Buffer.from(objectText, "latin1").toString("utf8"));
   await settleEndedObjects(gateway, target, { objects, forwarded, answer });
   const isSubmitted = objects.submitsBatch && forwarded.status < 300;
   const responseId = isSubmitted ? submittedBatch(answer) : "";
@@ -115,8 +115,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
 }
 
 /**
- * Sends an admitted request and relays the answer. `shown`: the text of an answer that describes a
- * stored object, in Latin-1; empty for any other answer.
+ * Sends an admitted request and relays the answer. `objectText`: the text of an answer that
+ * describes a stored object, in Latin-1; empty for any other answer.
  */
 async function relay(
   context: RequestContext,
@@ -135,7 +135,7 @@ async function relay(
     readonly admission: AdmittedTarget;
     readonly objects: StoredObjects;
   },
-): Promise<{ readonly forwarded: ForwardResult; readonly shown: string }> {
+): Promise<{ readonly forwarded: ForwardResult; readonly objectText: string }> {
   const { gateway, exchange, record } = context;
   const { upstream, provider, passed, path, query } = route;
   const startedMonoMs = gateway.monoMs();
@@ -204,7 +204,7 @@ async function relay(
     gateway.metrics.counts.countAttempt(attempt);
     gateway.metrics.reports.attempt(attempt);
   }
-  return { forwarded, shown: answerText };
+  return { forwarded, objectText: answerText };
 }
 
 /**
@@ -219,12 +219,12 @@ function boundsOf(
   if (operation === null || body === null || isWithoutModel(operation)) return null;
   const { complete } = body;
   const isOfGoogle = operation === "stream_generate_content";
-  const isStream = isOfGoogle ? wantsEvents(query) : asksStream(operation, complete);
+  const isStream = isOfGoogle ? wantsEvents(query) : requestsStream(operation, complete);
   const bytes = body.length ?? body.bytes;
   return requestBounds({ operation, body: complete, bytes, isStream });
 }
 
-function asksStream(operation: Operation, body: Buffer | null): boolean {
+function requestsStream(operation: Operation, body: Buffer | null): boolean {
   return body === null || requestedOutput(operation, body).isStream;
 }
 
@@ -242,7 +242,7 @@ function wholeBody(
   return new SentBody(withOutputMaximum(operation, bytes, { ...granted, chatField }));
 }
 
-function uncountedFailure(): Failure {
+function uncountableBatch(): Failure {
   return plainFailure(
     403,
     "permission_error",

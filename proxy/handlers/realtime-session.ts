@@ -163,7 +163,7 @@ async function runSession(
   const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const { config } = providerOf(gateway, target);
   // Its events have no headers; an answer shows that the provider serves the model.
-  const hear =
+  const observeLimits =
     config.upstreamLimits.mode === "avoid" && config.upstreamLimits.adaptive === null
       ? gateway.limitReports.observerOf({ config, upstream: null, target, size: () => 0 })
       : undefined;
@@ -184,7 +184,7 @@ async function runSession(
     onProgress(spent) {
       targetHealth.noteAnswered(target, startedMonoMs);
       const nowMonoMs = gateway.monoMs();
-      hear?.({
+      observeLimits?.({
         status: 200,
         rawHeaders: [],
         body: "",

@@ -27,10 +27,7 @@ export function watchTurn(
  * Warns of an agent that repeats itself, or refuses and answers its request. Returns whether it
  * refused it.
  */
-export async function isLoopRefused(
-  context: RequestContext,
-  watched: WatchedTurn,
-): Promise<boolean> {
+export async function refuseLoop(context: RequestContext, watched: WatchedTurn): Promise<boolean> {
   const { gateway, caller, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   // The admission answers unknown callers.

@@ -261,7 +261,7 @@ export function areaOf(path: string): Area {
 export type ServedEndpoints = "all" | "models" | "admin" | "metrics";
 
 /** Both halves serve health, metrics, the description of the API, and the caller's own usage. */
-const everywhere: ReadonlySet<Endpoint> = new Set([
+const servedByBothHalves: ReadonlySet<Endpoint> = new Set([
   "openapi",
   "usage",
   "metrics",
@@ -277,7 +277,7 @@ function isServed({ area, methods }: PathEndpoints, served: ServedEndpoints): bo
   if (served === "metrics") return Object.values(methods).some(isScrape);
   const isAdmin = area === "admin" || area === "dashboard";
   if (isAdmin === (served === "admin")) return true;
-  return Object.values(methods).some((endpoint) => everywhere.has(endpoint));
+  return Object.values(methods).some((endpoint) => servedByBothHalves.has(endpoint));
 }
 
 export function matchRoute(
@@ -316,7 +316,7 @@ interface EndpointAddress {
 }
 
 /** The paths of nearly all requests, which need no parsing. */
-const usual: ReadonlyMap<string, EndpointAddress> = new Map(
+const usualAddresses: ReadonlyMap<string, EndpointAddress> = new Map(
   ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"].map((path) => [
     path,
     { path, query: "", model: null },
@@ -325,13 +325,13 @@ const usual: ReadonlyMap<string, EndpointAddress> = new Map(
 
 /** `url`: that of the request line. Paths of other endpoints stay as written. */
 export function endpointAddress(url: string): EndpointAddress {
-  return usual.get(url) ?? readAddress(url);
+  return usualAddresses.get(url) ?? readAddress(url);
 }
 
 function readAddress(url: string): EndpointAddress {
-  const mark = url.indexOf("?");
-  const path = mark === -1 ? url : url.slice(0, mark);
-  const query = mark === -1 ? "" : url.slice(mark + 1);
+  const queryMark = url.indexOf("?");
+  const path = queryMark === -1 ? url : url.slice(0, queryMark);
+  const query = queryMark === -1 ? "" : url.slice(queryMark + 1);
   const google = path.includes(":") ? googlePath.exec(path) : null;
   if (google !== null)
     return { path: `/v1beta/models:${google[2]!}`, query, model: decodeModelName(google[1]!) };

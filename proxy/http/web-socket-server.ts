@@ -59,12 +59,13 @@ export function handshakeProblem(
 
 /** The head of the 101. `accept`: for the client's key. `headers`: flat, further ones. */
 export function switchingHead(accept: string, headers: readonly string[]): string {
-  const all = [
+  const allHeaders = [
     ...["upgrade", "websocket", "connection", "Upgrade", "sec-websocket-accept", accept],
     ...headers,
   ];
   let head = "HTTP/1.1 101 Switching Protocols\r\n";
-  for (let i = 0; i < all.length; i += 2) head += `${all[i]!}: ${all[i + 1]!}\r\n`;
+  for (let i = 0; i < allHeaders.length; i += 2)
+    head += `${allHeaders[i]!}: ${allHeaders[i + 1]!}\r\n`;
   return `${head}\r\n`;
 }
 
@@ -82,10 +83,10 @@ export class WebSocketServer {
   #message: HeldBody | null = null;
   #isClosing = false;
   #closed = false;
-  #stalled: (() => void) | null = null;
+  #cancelStallTimer: (() => void) | null = null;
   /** Cancels the timer that disconnects a client which doesn't answer the close. */
-  #cutting: (() => void) | null = null;
-  #waiting: (() => void)[] = [];
+  #cancelCutTimer: (() => void) | null = null;
+  #drainCallbacks: (() => void)[] = [];
   /** Whether anything has arrived since `quiet` was last called. */
   #hasHeard = true;
 
@@ -118,13 +119,13 @@ export class WebSocketServer {
   }
 
   ping(): void {
-    if (!this.over && this.#stalled === null) this.#write(opcodes.ping, nothing);
+    if (!this.over && this.#cancelStallTimer === null) this.#write(opcodes.ping, noBytes);
   }
 
   /** Runs `run` once all sent bytes have left, or the socket is closed. */
   onDrain(run: () => void): void {
-    if (this.#stalled === null) this.#options.setTimer(0, run);
-    else this.#waiting.push(run);
+    if (this.#cancelStallTimer === null) this.#options.setTimer(0, run);
+    else this.#drainCallbacks.push(run);
   }
 
   close(code: number, reason: string): void {
@@ -138,7 +139,7 @@ export class WebSocketServer {
     this.#dropMessage();
     this.#write(opcodes.close, payload);
     this.#socket.end();
-    this.#cutting = this.#options.setTimer(closingMs, () => this.cut());
+    this.#cancelCutTimer = this.#options.setTimer(closingMs, () => this.cut());
   }
 
   cut(): void {
@@ -171,28 +172,28 @@ export class WebSocketServer {
     const mayWrite = this.#socket.write(payload);
     this.#socket.uncork();
     if (mayWrite || this.#closed) return true;
-    if (this.#stalled === null) {
+    if (this.#cancelStallTimer === null) {
       // Also limits the pings that are answered.
       this.#socket.pause();
-      this.#stalled = this.#options.setTimer(this.#options.stalledMs, () => this.cut());
+      this.#cancelStallTimer = this.#options.setTimer(this.#options.stalledMs, () => this.cut());
     }
     return false;
   }
 
   #onDrained(): void {
-    this.#stalled?.();
-    this.#stalled = null;
+    this.#cancelStallTimer?.();
+    this.#cancelStallTimer = null;
     this.#socket.resume();
-    for (const run of this.#waiting.splice(0)) run();
+    for (const run of this.#drainCallbacks.splice(0)) run();
   }
 
   #onClosed(): void {
     this.#closed = true;
-    this.#stalled?.();
-    this.#stalled = null;
-    this.#cutting?.();
+    this.#cancelStallTimer?.();
+    this.#cancelStallTimer = null;
+    this.#cancelCutTimer?.();
     this.#dropMessage();
-    for (const run of this.#waiting.splice(0)) run();
+    for (const run of this.#drainCallbacks.splice(0)) run();
     this.#options.onClosed();
   }
 
@@ -307,4 +308,4 @@ export class WebSocketServer {
   }
 }
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);

@@ -65,7 +65,7 @@ export class TargetHealth {
   /** Targets that failed since their last answer, by name. */
   readonly #failing = new Map<string, Failing>();
   /** By provider name. */
-  readonly #last = new Map<string, LastAttempts>();
+  readonly #lastAttempts = new Map<string, LastAttempts>();
 
   constructor(ports: HealthPorts) {
     this.#ports = ports;
@@ -75,27 +75,28 @@ export class TargetHealth {
   candidates(targets: readonly Target[]): Candidates {
     if (this.#failing.size === 0 || targets.length === 1) return { targets, all: targets };
     const nowMs = this.#ports.monoMs();
-    const well: Target[] = [];
+    const healthy: Target[] = [];
     const open: { readonly target: Target; readonly untilMs: number }[] = [];
     for (const target of targets) {
       const breaker = this.#failing.get(targetName(target))?.breaker;
       // A later target gets the request only if the earlier ones can't.
-      if (breaker === undefined || breaker.admits(nowMs, well.length === 0)) well.push(target);
+      if (breaker === undefined || breaker.admits(nowMs, healthy.length === 0))
+        healthy.push(target);
       else open.push({ target, untilMs: breaker.untilMs });
     }
     if (open.length === 0) return { targets, all: targets };
     const last = open.sort((a, b) => a.untilMs - b.untilMs).map(({ target }) => target);
-    const all = [...well, ...last];
-    return { targets: well.length === 0 ? all : well, all };
+    const all = [...healthy, ...last];
+    return { targets: healthy.length === 0 ? all : healthy, all };
   }
 
   /** Targets with closed circuits first; claims no probe. */
-  wellFirst(targets: readonly Target[]): readonly Target[] {
+  healthyFirst(targets: readonly Target[]): readonly Target[] {
     if (this.#failing.size === 0) return targets;
     const nowMs = this.#ports.monoMs();
-    const isLeft = (target: Target): boolean =>
+    const isSkipped = (target: Target): boolean =>
       this.#failing.get(targetName(target))?.breaker.admits(nowMs, false) === false;
-    return [...targets.filter((target) => !isLeft(target)), ...targets.filter(isLeft)];
+    return [...targets.filter((target) => !isSkipped(target)), ...targets.filter(isSkipped)];
   }
 
   /** Whether the circuit of a target is open. */
@@ -128,10 +129,10 @@ export class TargetHealth {
     verdict: "failed" | "answered",
     { failed, note }: Attempt,
   ): void {
-    let last = this.#last.get(provider);
+    let last = this.#lastAttempts.get(provider);
     if (last === undefined) {
       last = { answeredAtMs: null, failure: null };
-      this.#last.set(provider, last);
+      this.#lastAttempts.set(provider, last);
     }
     const atMs = this.#ports.nowMs();
     if (verdict === "answered") last.answeredAtMs = atMs;
@@ -140,7 +141,7 @@ export class TargetHealth {
 
   /** The last attempts at a provider since the proxy started. */
   lastOf(provider: string): Readonly<LastAttempts> {
-    return this.#last.get(provider) ?? { answeredAtMs: null, failure: null };
+    return this.#lastAttempts.get(provider) ?? { answeredAtMs: null, failure: null };
   }
 
   /**

@@ -92,7 +92,7 @@ export class CappedStream {
     // Usage without an event for the client arrives at the end, which must still be sent.
     const { textSinceUnsent } = translated!;
     this.#translated = { usage: this.#translated?.usage, textSinceUnsent };
-    this.#flowOrEnd();
+    this.#continueOrEnd();
   }
 
   #meterOnly({ event, translated }: Arrived): void {
@@ -127,15 +127,15 @@ export class CappedStream {
   count(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
     if (this.isOver) return;
     const { stop } = this.cap;
-    const { passed, latin1 } = this.#call.meter;
+    const { passedText, latin1 } = this.#call.meter;
     // The meter has decoded the chunk already.
-    if (events === chunk) stop?.see(chunk, passed, latin1);
+    if (events === chunk) stop?.see(chunk, passedText, latin1);
     else if (events !== null)
-      stop?.see(Buffer.isBuffer(events) ? events : Buffer.concat(events), passed);
-    this.#flowOrEnd();
+      stop?.see(Buffer.isBuffer(events) ? events : Buffer.concat(events), passedText);
+    this.#continueOrEnd();
   }
 
-  #flowOrEnd(): void {
+  #continueOrEnd(): void {
     const { allowance } = this.cap;
     const { meter } = this.#call;
     const tokens = meter.outputSeen(this.#translated);
@@ -153,7 +153,7 @@ export class CappedStream {
     this.isWaiting = false;
     if (this.#call.hasEnded) return;
     try {
-      this.#flowOrEnd();
+      this.#continueOrEnd();
       this.#passHeld();
     } catch (error) {
       return this.#call.onBug(error);

@@ -14,7 +14,7 @@ import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** The part of an upstream that is wrapped; the other parts stay unchanged. */
-interface Sending<Request> {
+interface Sender<Request> {
   send(request: Request, sink: UpstreamSink): UpstreamCall;
 }
 
@@ -22,8 +22,8 @@ interface Sending<Request> {
 type SetTimer = (ms: number, run: () => void) => () => void;
 
 /** `operation`: the provider's. */
-export function endedUpstream<Request, To extends Sending<Request>>(
-  upstream: To & Sending<Request>,
+export function endedUpstream<Request, To extends Sender<Request>>(
+  upstream: To & Sender<Request>,
   operation: Operation | null,
   setTimer: SetTimer,
 ): To {
@@ -42,19 +42,19 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
   /** Null for JSON, for an error, and for an answer with a length. */
-  #end: ReturnType<typeof streamEndOf>;
+  #streamEnd: ReturnType<typeof streamEndOf>;
   #state: StreamState = "open";
-  #finishes = 0;
+  #finishesSeen = 0;
   /** Whether the sink's answer has ended. */
   #hasEnded = false;
   #isPaused = false;
-  #cancel: (() => void) | null = null;
+  #cancelTimer: (() => void) | null = null;
   readonly #setTimer: SetTimer;
 
   constructor(sink: UpstreamSink, operation: Operation | null, setTimer: SetTimer) {
     this.#sink = sink;
     this.#setTimer = setTimer;
-    this.#end = streamEndOf(operation);
+    this.#streamEnd = streamEndOf(operation);
   }
 
   get isSent(): boolean {
@@ -74,7 +74,7 @@ class EndingCall implements UpstreamSink, UpstreamCall {
       const hasOwnEnd =
         headerOf(rawHeaders, "content-length") !== "" ||
         headerOf(rawHeaders, "content-type").startsWith("application/json");
-      if (status >= 300 || hasOwnEnd) this.#end = null;
+      if (status >= 300 || hasOwnEnd) this.#streamEnd = null;
       this.#sink.onHead(status, rawHeaders);
     });
   }
@@ -96,14 +96,14 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   }
 
   #read(chunk: Buffer): void {
-    const end = this.#end;
-    if (end === null) return this.#sink.onData(chunk);
-    this.#state = end.push(chunk);
+    const streamEnd = this.#streamEnd;
+    if (streamEnd === null) return this.#sink.onData(chunk);
+    this.#state = streamEnd.push(chunk);
     this.#sink.onData(chunk);
     if (this.#state === "ended") this.#endNow();
     else if (this.#state === "open") this.#stopTimer();
-    else if (end.finishes > this.#finishes) {
-      this.#finishes = end.finishes;
+    else if (streamEnd.finishes > this.#finishesSeen) {
+      this.#finishesSeen = streamEnd.finishes;
       this.#waitForEnd();
     }
   }
@@ -128,12 +128,12 @@ class EndingCall implements UpstreamSink, UpstreamCall {
 
   #startTimer(ms: number, then: () => void): void {
     this.#stopTimer();
-    this.#cancel = this.#setTimer(ms, then);
+    this.#cancelTimer = this.#setTimer(ms, then);
   }
 
   #stopTimer(): void {
-    this.#cancel?.();
-    this.#cancel = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
   }
 
   onEnd(): void {

@@ -34,7 +34,7 @@ export const resultPicks: Picks = new Map<string, "all" | Picks>([
   ],
 ]);
 
-interface BatchOf {
+interface BatchSource {
   readonly provider: string;
   readonly providerType: string;
   /** The model of lines that name none; empty if unknown. */
@@ -62,12 +62,12 @@ function answerOf(line: unknown): unknown {
 }
 
 export class BatchSums {
-  readonly #batch: BatchOf;
+  readonly #batch: BatchSource;
   readonly #prices: Pick<TargetPrices, "priceOf" | "sourceOf">;
-  readonly #open = new Map<string, Sum>();
-  readonly #full: Sum[] = [];
+  readonly #openSums = new Map<string, Sum>();
+  readonly #fullSums: Sum[] = [];
 
-  constructor(batch: BatchOf, prices: Pick<TargetPrices, "priceOf" | "sourceOf">) {
+  constructor(batch: BatchSource, prices: Pick<TargetPrices, "priceOf" | "sourceOf">) {
     this.#batch = batch;
     this.#prices = prices;
   }
@@ -108,12 +108,12 @@ export class BatchSums {
 
   #count(line: Sum): void {
     const { model, source, list, usage, costs } = line;
-    const isNew = (name: string): boolean => !this.#open.has(name);
+    const isNew = (name: string): boolean => !this.#openSums.has(name);
     const keyOf = (name: string): string => JSON.stringify([name, source ?? "", list ?? ""]);
-    const isOther = isNew(keyOf(model)) && this.#open.size >= batchRecordsMax / 2;
+    const isOther = isNew(keyOf(model)) && this.#openSums.size >= batchRecordsMax / 2;
     const name = isOther ? unknownModelName : model;
     const key = keyOf(name);
-    const sum = this.#open.get(key);
+    const sum = this.#openSums.get(key);
     const newSum = sum === undefined ? null : sumOfUsages(sum.usage, usage);
     const cost = sum === undefined ? null : addedCosts(sum.costs, costs);
     if (sum !== undefined && newSum !== null && fits(newSum, cost)) {
@@ -122,13 +122,13 @@ export class BatchSums {
       return;
     }
     // Sums that exceed the bounds of a record begin another record.
-    if (sum !== undefined) this.#full.push(sum);
-    this.#open.set(key, { model: name, source, list, usage, costs });
+    if (sum !== undefined) this.#fullSums.push(sum);
+    this.#openSums.set(key, { model: name, source, list, usage, costs });
   }
 
   /** The records, without the batch's owner, whom the daemon knows. */
   records(): readonly Execution[] {
-    const sums = [...this.#full, ...this.#open.values()].slice(0, batchRecordsMax);
+    const sums = [...this.#fullSums, ...this.#openSums.values()].slice(0, batchRecordsMax);
     return sums.map((sum) => this.#recordOf(sum));
   }
 

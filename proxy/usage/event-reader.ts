@@ -101,14 +101,14 @@ export class EventReader {
   beginsWithError = false;
   /** Whether the answer has a finish reason. */
   isFinished = false;
-  /** Whether a finish reason was followed by more text. Some hosts send one in each event. */
   #hasReason = false;
+  /** Whether a finish reason was followed by more text. Some hosts send one in each event. */
   #repeatsReason = false;
   /**
    * Whether something other than text followed a finish reason or a call of Gemini's, and no reason
    * since.
    */
-  #goesOn = false;
+  #continuesAfterReason = false;
   /** Whether a finish reason is a failure of the model. */
   #hasFailed = false;
   /** Whether reasoning was in the field of hosts that show all of it. */
@@ -118,7 +118,7 @@ export class EventReader {
   /** Whether a part of an answer other than text was seen. */
   #hasPart = false;
   /** Whether an event was too large to be read completely, and no usage has arrived since. */
-  unread = false;
+  hasUnreadEvent = false;
   /** The model that an event with usage named. */
   model: string | null = null;
   /** The calls of tools so far; undefined without any. */
@@ -127,7 +127,7 @@ export class EventReader {
    * For hard caps, which set it to "": the text of the events since then, as in JSON; null if one
    * of them had none.
    */
-  passed: string | null = null;
+  passedText: string | null = null;
   /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
@@ -141,7 +141,7 @@ export class EventReader {
   /** Whether an event of an answer was seen. */
   #hasAnswerEvent = false;
   /** Whether an unknown event was seen. */
-  #hasOther = false;
+  #hasUnknownEvent = false;
 
   constructor(operation: Operation) {
     const { all, texts } = placesOf(operation);
@@ -170,13 +170,13 @@ export class EventReader {
    * doesn't.
    */
   get isComplete(): boolean {
-    return this.isFinished || this.#hasEnded || (this.#hasOther && !this.#hasBegun);
+    return this.isFinished || this.#hasEnded || (this.#hasUnknownEvent && !this.#hasBegun);
   }
 
   /** Whether the answer is complete, even if the stream ends after this event. */
   get isOver(): boolean {
     if (!this.isFinished || this.#hasEnded) return this.isFinished;
-    return !this.#repeatsReason && !this.#goesOn;
+    return !this.#repeatsReason && !this.#continuesAfterReason;
   }
 
   get #hasBegun(): boolean {
@@ -188,20 +188,20 @@ export class EventReader {
     return this.#hasFailed && !this.#hasPart && this.contentChars === 0;
   }
 
-  /** Reads short data, which may be a sign that isn't part of an answer. */
-  #readSign(data: string): void {
-    const sign = data.trim();
-    if (sign === "[DONE]" || sign.includes('"message_stop"')) this.#hasEnded ||= this.#hasBegun;
-    else if (sign !== "" && !sign.includes('"ping"')) this.#hasOther = true;
+  /** Reads short data: perhaps the end of a stream or a ping, instead of a part of an answer. */
+  #readShortData(data: string): void {
+    const text = data.trim();
+    if (text === "[DONE]" || text.includes('"message_stop"')) this.#hasEnded ||= this.#hasBegun;
+    else if (text !== "" && !text.includes('"ping"')) this.#hasUnknownEvent = true;
   }
 
   /** Reads the picked parts of an event that was too large to keep, and may have been the last. */
   readPicked(event: JsonPicker): void {
     this.#hasEnded = true;
-    this.passed = null;
+    this.passedText = null;
     this.contentChars += event.textChars;
     const value = event.value();
-    if (value === undefined) this.unread = true;
+    if (value === undefined) this.hasUnreadEvent = true;
     else this.#readValue(value);
   }
 
@@ -215,8 +215,8 @@ export class EventReader {
 
   /** As `read`. */
   readData(data: string): boolean {
-    if (data.length > signCharsMax) this.#hasOther = true;
-    else this.#readSign(data);
+    if (data.length > shortDataCharsMax) this.#hasUnknownEvent = true;
+    else this.#readShortData(data);
     let matters = false;
     const charsBefore = this.contentChars;
     const finishedBefore = this.isFinished;
@@ -227,6 +227,8 @@ export class EventReader {
     const places = this.#places;
     places.lastIndex = 0;
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
+      // The first letter tells the names apart: `f`, `s` and `b` are reasons (`finish_reason`,
+      // `stop_reason`, `blockReason`) or a `functionCall`; `i` is `inlineData`.
       const letter = data[place.index + 1];
       if (letter === "f" || letter === "s" || letter === "b") {
         this.isFinished = true;
@@ -247,7 +249,7 @@ export class EventReader {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
         if (end === -1) {
-          this.passed = null;
+          this.passedText = null;
           this.isFinished ||= finishedBefore;
           return false;
         }
@@ -257,14 +259,14 @@ export class EventReader {
           this.#unsignedChars += chars;
         }
         this.contentChars += chars;
-        if (this.passed !== null) this.passed += data.slice(start, end - 1);
+        if (this.passedText !== null) this.passedText += data.slice(start, end - 1);
         places.lastIndex = end;
       }
     }
     // Text after the end of one choice belongs to another choice.
     const textChars = this.contentChars - charsBefore;
     if (textChars === 0) {
-      this.passed = null;
+      this.passedText = null;
       if (finishedBefore) this.isFinished = true;
     }
     let value: unknown;
@@ -274,12 +276,12 @@ export class EventReader {
       const otherChars = Math.max(0, otherTextIn(value, data) - textChars - repeated);
       this.otherChars += otherChars;
       this.contentChars += otherChars;
-      this.#goesOn ||= finishedBefore && otherChars > 0;
+      this.#continuesAfterReason ||= finishedBefore && otherChars > 0;
     }
     if (hasReason) {
       this.#repeatsReason ||= this.#hasReason && this.contentChars > charsBefore;
       this.#hasReason = true;
-      this.#goesOn = false;
+      this.#continuesAfterReason = false;
     }
     // An event that isn't JSON passes; the client has to handle it.
     return (matters || hasEscapedName(data)) && this.#readValue(value ?? parseJson(data));
@@ -336,7 +338,7 @@ export class EventReader {
     this.#usage = mergeUsage(this.#usage, usage);
     if (readUsage(usage).kind === "absent") return;
     this.#charsAtUsage = this.contentChars;
-    this.unread = false;
+    this.hasUnreadEvent = false;
   }
 }
 
@@ -345,7 +347,7 @@ function hasFinished(choice: unknown): boolean {
 }
 
 /** `[DONE]` and a ping aren't longer. */
-const signCharsMax = 40;
+const shortDataCharsMax = 40;
 
 /** A byte order mark at the start of a stream, read as Latin-1. */
 export const byteOrderMark = /^\xef\xbb\xbf/;

@@ -46,7 +46,7 @@ export function priceUsage(
   price: Price | null,
   priceOf: PriceOfModel = noOtherModel,
 ): Costs | null {
-  const priced = fromPrice(usage, price, priceOf);
+  const priced = costsAtPrice(usage, price, priceOf);
   if (usage.reportedCost === null || (priced !== null && price?.ignoresReported === true))
     return priced;
   const totalCost = scaled(usage.reportedCost, price?.reportedFactor ?? 1000);
@@ -70,7 +70,7 @@ export function withoutFee(costs: Costs | null, price: Price | null): Costs | nu
   return { ...costs, totalCost: costs.totalCost - price.perRequest };
 }
 
-function fromPrice(usage: Usage, price: Price | null, priceOf: PriceOfModel): Costs | null {
+function costsAtPrice(usage: Usage, price: Price | null, priceOf: PriceOfModel): Costs | null {
   const cost =
     usage.parts === undefined
       ? costOfPart(usage, price)
@@ -123,8 +123,8 @@ function costOfPart(usage: Usage, price: Price | null): PartCost | null {
  */
 export function priceAtMost(usage: Usage, price: Price): PicoUsd | null {
   const dearest = dearestPrice(price);
-  const inTier = fromPrice(usage, dearest, noOtherModel);
-  const usual = fromPrice(usage, { ...dearest, serviceTiers: {}, regions: {} }, noOtherModel);
+  const inTier = costsAtPrice(usage, dearest, noOtherModel);
+  const usual = costsAtPrice(usage, { ...dearest, serviceTiers: {}, regions: {} }, noOtherModel);
   return inTier === null || usual === null ? null : Math.max(inTier.totalCost, usual.totalCost);
 }
 
@@ -169,7 +169,7 @@ export function priceSavedTokens(
 export function priceUnknownUsage(price: Price | null): Costs | null {
   if (price === null) return null;
   const isKnown = price.perRequest > 0 || (price.rates.input === 0 && price.rates.output === 0);
-  return isKnown ? fromPrice(noUsage, price, noOtherModel) : null;
+  return isKnown ? costsAtPrice(noUsage, price, noOtherModel) : null;
 }
 
 /** The units by which answers without tokens are sold. */

@@ -282,8 +282,8 @@ export class ResponseMeter {
   }
 
   /** As in `StreamTap`. */
-  get passed(): string | null {
-    return this.#tap!.passed;
+  get passedText(): string | null {
+    return this.#tap!.passedText;
   }
 
   /** As in `StreamTap`. */

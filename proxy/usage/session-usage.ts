@@ -57,7 +57,9 @@ const sessionPicks: Picks = new Map<string, "all" | Picks>([
 const sessionTexts: ReadonlySet<string> = new Set(["delta"]);
 const endTypes = ["done", "completed", "incomplete", "failed"].map((end) => `response.${end}`);
 const transcribed = "conversation.item.input_audio_transcription.completed";
-const matching = ["response.created", ...endTypes, "error", transcribed].map((type) => `"${type}"`);
+const typesThatMatter = ["response.created", ...endTypes, "error", transcribed].map(
+  (type) => `"${type}"`,
+);
 const sessionEvent = /^(transcription_)?session\.(?:created|updated)$/;
 
 /** Null if the session doesn't configure one. */
@@ -82,14 +84,14 @@ export class SessionUsage {
   /** All bytes that the client has sent. */
   bytesSent = 0;
   /** Responses that the client has requested, and that have neither begun nor been refused. */
-  #requests0 = 0;
+  #requested = 0;
   /**
    * Responses that have begun and aren't done. Several may run, since one may be outside the
    * conversation.
    */
   #running = 0;
   /** The most output that one running response may produce. */
-  #runningMost = 0;
+  #runningOutputMax = 0;
   /** The input and output of the last response, which are the input of the next one. */
   #contextTokens = 0;
   /** Bytes of text that the client has sent since the last response. */
@@ -121,7 +123,7 @@ export class SessionUsage {
    */
   onMessage(message: Buffer, leftOutBytes = 0): void {
     const matters =
-      matching.some((type) => message.includes(type)) ||
+      typesThatMatter.some((type) => message.includes(type)) ||
       message.includes('session.created"') ||
       message.includes('session.updated"') ||
       (message.includes('.delta"') && !message.includes('audio.delta"'));
@@ -139,7 +141,7 @@ export class SessionUsage {
     } else if (type === transcribed) this.#transcribed(usage);
     else if (type === "response.created") this.#begin(isObject(response) ? response : {});
     // An error is the only answer to a refused request.
-    else if (type === "error") this.#requests0 = Math.max(0, this.#requests0 - 1);
+    else if (type === "error") this.#requested = Math.max(0, this.#requested - 1);
     else if (endTypes.includes(type)) this.#end(isObject(response) ? response : {});
     else if (/^response\..*\.delta$/.test(type) && typeof delta === "string")
       this.#contentChars += utf8Bytes(delta) + leftOutBytes;
@@ -152,7 +154,7 @@ export class SessionUsage {
     this.#textBytesSent += promptBytes(message);
     if (!message.includes('"response.create"')) return;
     const event = parseJson(message.toString("utf8"));
-    if (isObject(event) && event["type"] === "response.create") this.#requests0++;
+    if (isObject(event) && event["type"] === "response.create") this.#requested++;
   }
 
   /** Charges a transcription, which another model makes outside transcription sessions. */
@@ -167,10 +169,10 @@ export class SessionUsage {
   }
 
   #begin({ max_output_tokens: requestedMax }: Readonly<Record<string, unknown>>): void {
-    this.#requests0 = Math.max(0, this.#requests0 - 1);
+    this.#requested = Math.max(0, this.#requested - 1);
     this.#running++;
-    this.#runningMost = Math.max(
-      this.#runningMost,
+    this.#runningOutputMax = Math.max(
+      this.#runningOutputMax,
       isCount(requestedMax, 1) ? requestedMax : Infinity,
     );
   }
@@ -186,7 +188,7 @@ export class SessionUsage {
     if (usage.kind === "invalid") this.#note = `usage not charged: ${usage.reason}`;
     else if (usage.kind === "usage" && usage.note !== null) this.#note = usage.note;
     this.#running = Math.max(0, this.#running - 1);
-    if (this.#running === 0) this.#runningMost = 0;
+    if (this.#running === 0) this.#runningOutputMax = 0;
     this.#contentChars = 0;
   }
 
@@ -247,18 +249,18 @@ export class SessionUsage {
     if (this.#transcriptions !== null) this.#add(this.#transcriptions);
     if (unreadMessages > 0)
       this.#note = `too large to be read: ${unreadMessages} messages of the session, which are no JSON`;
-    const open = this.#requests0 + this.#running;
+    const open = this.#requested + this.#running;
     if (open === 0) return this.#charged(null);
     const { inputTokens: input, outputTokens: output } = this.#sum ?? noUsage;
     const outputMax = modelOutputMax ?? outputTokensAssumed;
     const running =
-      this.#running === 0 ? 0 : this.#running * Math.min(outputMax, this.#runningMost);
+      this.#running === 0 ? 0 : this.#running * Math.min(outputMax, this.#runningOutputMax);
     this.#addEstimate(open);
     const sent = sentRequestOf({
       operation: null,
       request: { body: null },
       promptBytes: () => input + open * (this.bytesSent + this.#outputTokens),
-      modelOutputMax: () => output + this.#requests0 * outputMax + running,
+      modelOutputMax: () => output + this.#requested * outputMax + running,
     });
     return this.#charged(boundOfUsage(this.#sum ?? noUsage, sent));
   }

@@ -36,28 +36,28 @@ export function streamEndOf(operation: Operation | null): StreamEnd | null {
 }
 
 class StreamEnd {
-  readonly #read: LineReader;
+  readonly #lineReader: LineReader;
   /** The beginning of the last, incomplete line. */
   #line = "";
   /** The state that the current event implies. */
-  #event: StreamState | null = null;
+  #eventState: StreamState | null = null;
   #state: StreamState = "open";
   /**
    * Whether the answer continued after a finish reason, so that reasons of this host mean nothing.
    */
-  #repeats = false;
+  #repeatsReasons = false;
   /** Counts the events with a finish reason. */
   finishes = 0;
 
   constructor(reader: LineReader) {
-    this.#read = reader;
+    this.#lineReader = reader;
   }
 
   push(chunk: Buffer): StreamState {
     const text = chunk.toString("latin1");
     let start = 0;
     for (let feed = text.indexOf("\n"); feed !== -1; feed = text.indexOf("\n", start)) {
-      this.#lineEnded(this.#line + text.slice(start, feed));
+      this.#readLine(this.#line + text.slice(start, feed));
       this.#line = "";
       start = feed + 1;
     }
@@ -66,21 +66,21 @@ class StreamEnd {
     return this.#state;
   }
 
-  #lineEnded(line: string): void {
-    if (line === "" || line === "\r") return this.#eventEnded();
-    const next = this.#read(line, this.#state === "finishing");
-    if (next !== null && this.#event !== "ended") this.#event = next;
+  #readLine(line: string): void {
+    if (line === "" || line === "\r") return this.#endEvent();
+    const next = this.#lineReader(line, this.#state === "finishing");
+    if (next !== null && this.#eventState !== "ended") this.#eventState = next;
   }
 
-  #eventEnded(): void {
-    const next = this.#event;
-    this.#event = null;
+  #endEvent(): void {
+    const next = this.#eventState;
+    this.#eventState = null;
     if (next === null || this.#state === "ended") return;
     if (next === "ended") this.#state = next;
     else if (next === "open") {
-      if (this.#state === "finishing") this.#repeats = true;
+      if (this.#state === "finishing") this.#repeatsReasons = true;
       this.#state = next;
-    } else if (!this.#repeats) {
+    } else if (!this.#repeatsReasons) {
       this.#state = next;
       this.finishes++;
     }
@@ -114,23 +114,20 @@ function stateOf(
   return hasReason ? "finishing" : null;
 }
 
-const chatMarks = /"finish_reason"\s*:\s*"(?!")|"error"\s*:\s*["{]/;
+const chatEndPattern = /"finish_reason"\s*:\s*"(?!")|"error"\s*:\s*["{]/;
 
 function chatLine(line: string, isFinishing: boolean): StreamState | null {
   if (!line.startsWith(dataField)) return null;
-  if (line.length <= signCharsMax && line.slice(dataField.length).trim() === "[DONE]")
+  if (line.length <= doneLineCharsMax && line.slice(dataField.length).trim() === "[DONE]")
     return "ended";
-  if (!isFinishing && !chatMarks.test(line)) return null;
+  if (!isFinishing && !chatEndPattern.test(line)) return null;
   const chunk = objectIn(line);
   if (chunk === null) return "open";
   if (isErrorEvent(chunk)) return "finishing";
   const choices = listOf(chunk["choices"]);
   const hasContent = choices.some((choice) => hasText(choice) || hasFields(choice["delta"]));
-  return stateOf(
-    choices.some(({ finish_reason: reason }) => present(reason)),
-    hasContent,
-    isFinishing,
-  );
+  const hasReason = choices.some(({ finish_reason: reason }) => present(reason));
+  return stateOf(hasReason, hasContent, isFinishing);
 }
 
 /** Of a legacy completion. */
@@ -173,10 +170,10 @@ function responsesLine(line: string): StreamState | null {
   return type[1] === undefined ? "ended" : "finishing";
 }
 
-const googleMarks = /"(?:finishReason|blockReason)"\s*:\s*"/;
+const googleEndPattern = /"(?:finishReason|blockReason)"\s*:\s*"/;
 
 function googleLine(line: string, isFinishing: boolean): StreamState | null {
-  if (!line.startsWith(dataField) || (!isFinishing && !googleMarks.test(line))) return null;
+  if (!line.startsWith(dataField) || (!isFinishing && !googleEndPattern.test(line))) return null;
   const chunk = objectIn(line);
   if (chunk === null) return "open";
   const candidates = listOf(chunk["candidates"]);
@@ -191,4 +188,4 @@ function googleLine(line: string, isFinishing: boolean): StreamState | null {
 }
 
 /** `[DONE]` isn't longer. */
-const signCharsMax = 40;
+const doneLineCharsMax = 40;

@@ -31,7 +31,7 @@ export interface StreamTap {
    * With `passesWholeEvents`: the text of the events that the last chunk has completed, as in JSON;
    * null if one of them has none.
    */
-  readonly passed: string | null;
+  readonly passedText: string | null;
   /** Drops the bytes of an event that isn't complete, so that another event may follow. */
   dropIncomplete(): void;
   /** Ends the stream. Returns held bytes that must still be sent. */
@@ -98,25 +98,25 @@ type OpenLine = "empty" | "cr" | "text";
 const loneCr = /\r(?=[^\n])/;
 
 class Tap implements StreamTap {
-  readonly #hide: boolean;
+  readonly #hidesUsageChunk: boolean;
   readonly #eventBytesMax: number;
   readonly #reader: EventReader;
   /**
    * The last, incomplete event. While the tap holds events, none of its bytes have gone out; before
    * that, all of them have.
    */
-  readonly #open = new ByteBuffer();
-  /** Replaces `#open` for an event larger than the bound. All its bytes have gone out. */
-  #large: LargeEvent | null = null;
+  readonly #openEvent = new ByteBuffer();
+  /** Replaces `#openEvent` for an event larger than the bound. All its bytes have gone out. */
+  #largeEvent: LargeEvent | null = null;
   #openLine: OpenLine = "empty";
   /** Whether the last byte was a CR. */
   #isAfterCr = false;
   /** Whether the chunk has a CR without an LF after it. */
   #hasLoneCr = false;
   /** Lines of the open event that aren't blank. */
-  #lines = 0;
+  #lineCount = 0;
   readonly #passesWholeEvents: boolean;
-  #holding: boolean;
+  #isHolding: boolean;
   /** Whether a `finish_reason` has passed. */
   #hasFinished = false;
   latin1 = "";
@@ -130,9 +130,9 @@ class Tap implements StreamTap {
     }: Required<Pick<StreamTapOptions, "hideUsageChunk" | "passesWholeEvents" | "eventBytesMax">>,
   ) {
     this.#reader = reader;
-    this.#hide = hideUsageChunk;
+    this.#hidesUsageChunk = hideUsageChunk;
     this.#passesWholeEvents = passesWholeEvents;
-    this.#holding = passesWholeEvents;
+    this.#isHolding = passesWholeEvents;
     this.#eventBytesMax = eventBytesMax;
   }
 
@@ -144,8 +144,8 @@ class Tap implements StreamTap {
     return this.#reader.contentChars + this.#largeChars;
   }
 
-  get passed(): string | null {
-    return this.#reader.passed;
+  get passedText(): string | null {
+    return this.#reader.passedText;
   }
 
   get otherChars(): number {
@@ -161,11 +161,11 @@ class Tap implements StreamTap {
   }
 
   get isBetweenEvents(): boolean {
-    return this.#large === null;
+    return this.#largeEvent === null;
   }
 
   get #largeChars(): number {
-    return this.#large === null ? 0 : this.#large.json.textChars;
+    return this.#largeEvent === null ? 0 : this.#largeEvent.json.textChars;
   }
 
   get hasSeenError(): boolean {
@@ -201,7 +201,7 @@ class Tap implements StreamTap {
   }
 
   get note(): string | null {
-    return this.#reader.unread
+    return this.#reader.hasUnreadEvent
       ? `an event of its stream can't be read: it is larger than ${this.#eventBytesMax} bytes, and no JSON`
       : null;
   }
@@ -209,30 +209,30 @@ class Tap implements StreamTap {
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     const text = chunk.toString("latin1");
     this.latin1 = text;
-    if (this.#passesWholeEvents) this.#reader.passed = "";
+    if (this.#passesWholeEvents) this.#reader.passedText = "";
     this.#hasLoneCr = text.includes("\r") && loneCr.test(text);
-    return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
+    return this.#isHolding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }
 
   dropIncomplete(): void {
-    this.#open.clear();
-    this.#large = null;
+    this.#openEvent.clear();
+    this.#largeEvent = null;
     this.#openLine = "empty";
     this.#isAfterCr = false;
-    this.#lines = 0;
+    this.#lineCount = 0;
   }
 
   end(): Buffer | null {
-    if (this.#openLine !== "empty") this.#lines++;
-    if (this.#large !== null) {
-      this.#readLarge(this.#large);
+    if (this.#openLine !== "empty") this.#lineCount++;
+    if (this.#largeEvent !== null) {
+      this.#readLarge(this.#largeEvent);
       return null;
     }
-    if (this.#open.length === 0) return null;
-    const holding = this.#holding;
-    const isUsageOnly = this.#reader.readRest(this.#open.text(), this.#lines);
-    const isHidden = isUsageOnly && this.#hide && this.#hasFinished;
-    return holding && !isHidden ? this.#open.take() : null;
+    if (this.#openEvent.length === 0) return null;
+    const wasHolding = this.#isHolding;
+    const isUsageOnly = this.#reader.readRest(this.#openEvent.text(), this.#lineCount);
+    const isHidden = isUsageOnly && this.#hidesUsageChunk && this.#hasFinished;
+    return wasHolding && !isHidden ? this.#openEvent.take() : null;
   }
 
   /** Passes all bytes on, and reads the events as they pass. */
@@ -243,18 +243,18 @@ class Tap implements StreamTap {
         this.#readLarge(this.#appendLarge(chunk.subarray(start, end), null));
       else {
         this.#read(this.#completeEvent(chunk, text, start, end));
-        this.#open.clear();
+        this.#openEvent.clear();
       }
       start = end;
-      if (!this.#hide || !this.#reader.isFinished) continue;
-      this.#holding = true;
+      if (!this.#hidesUsageChunk || !this.#reader.isFinished) continue;
+      this.#isHolding = true;
       if (start === chunk.length) return chunk;
       const rest = this.#hold(chunk.subarray(start), text.slice(start));
       const first = chunk.subarray(0, start);
       return rest === null ? first : [first].concat(rest);
     }
     if (this.#outgrows(chunk.length - start)) this.#appendLarge(chunk.subarray(start), null);
-    else if (start < chunk.length) this.#open.append(chunk, start, chunk.length);
+    else if (start < chunk.length) this.#openEvent.append(chunk, start, chunk.length);
     return chunk;
   }
 
@@ -268,10 +268,10 @@ class Tap implements StreamTap {
         this.#readLarge(this.#appendLarge(chunk.subarray(start, end), out));
       } else if (this.#read(this.#completeEvent(chunk, text, start, end))) {
         if (start > sent) out.push(chunk.subarray(sent, start));
-        this.#open.clear();
+        this.#openEvent.clear();
         sent = end;
-      } else if (this.#open.length > 0) {
-        out.push(this.#open.take());
+      } else if (this.#openEvent.length > 0) {
+        out.push(this.#openEvent.take());
         sent = end;
       }
       start = end;
@@ -281,7 +281,7 @@ class Tap implements StreamTap {
       if (this.#outgrows(chunk.length - start)) {
         this.#appendLarge(chunk.subarray(start), out);
         sendable = chunk.length;
-      } else this.#open.append(chunk, start, chunk.length);
+      } else this.#openEvent.append(chunk, start, chunk.length);
     }
     if (out.length === 0 && sent === 0 && sendable === chunk.length) return chunk;
     if (sendable > sent) out.push(chunk.subarray(sent, sendable));
@@ -305,7 +305,7 @@ class Tap implements StreamTap {
       this.#openLine = "empty";
       line = feed + 1;
       if (blank) return line;
-      this.#lines++;
+      this.#lineCount++;
     }
     return this.#noEventEnd(text, line);
   }
@@ -327,7 +327,7 @@ class Tap implements StreamTap {
   #lineEnded(): boolean {
     const blank = this.#openLine !== "text";
     this.#openLine = "empty";
-    if (!blank) this.#lines++;
+    if (!blank) this.#lineCount++;
     return blank;
   }
 
@@ -342,14 +342,14 @@ class Tap implements StreamTap {
 
   /** The event that ends at `end`, including its part in earlier chunks. */
   #completeEvent(chunk: Buffer, text: string, start: number, end: number): string {
-    if (this.#open.length === 0) return text.slice(start, end);
-    this.#open.append(chunk, start, end);
-    return this.#open.text();
+    if (this.#openEvent.length === 0) return text.slice(start, end);
+    this.#openEvent.append(chunk, start, end);
+    return this.#openEvent.text();
   }
 
   /** Whether the open event is too large to keep, or becomes so with this many more bytes. */
   #outgrows(bytes: number): boolean {
-    return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
+    return this.#largeEvent !== null || this.#openEvent.length + bytes > this.#eventBytesMax;
   }
 
   /**
@@ -357,29 +357,29 @@ class Tap implements StreamTap {
    * before.
    */
   #appendLarge(bytes: Buffer, out: Buffer[] | null): LargeEvent {
-    const openEvent = this.#open.take();
+    const openEvent = this.#openEvent.take();
     if (openEvent.length > 0) out?.push(openEvent);
-    if (this.#large === null) {
-      this.#large = new LargeEvent(this.#reader.texts);
-      this.#large.append(openEvent);
+    if (this.#largeEvent === null) {
+      this.#largeEvent = new LargeEvent(this.#reader.texts);
+      this.#largeEvent.append(openEvent);
     }
-    this.#large.append(bytes);
-    return this.#large;
+    this.#largeEvent.append(bytes);
+    return this.#largeEvent;
   }
 
   #readLarge({ json }: LargeEvent): void {
-    this.#lines = 0;
-    this.#large = null;
+    this.#lineCount = 0;
+    this.#largeEvent = null;
     this.#reader.readPicked(json);
     this.#hasFinished ||= this.#reader.isFinished;
   }
 
   /** True if the event isn't for the client. */
   #read(event: string): boolean {
-    const lines = this.#lines;
-    this.#lines = 0;
+    const lines = this.#lineCount;
+    this.#lineCount = 0;
     const isUsageOnly = this.#reader.read(event, lines);
-    const isHidden = isUsageOnly && this.#hide && this.#hasFinished;
+    const isHidden = isUsageOnly && this.#hidesUsageChunk && this.#hasFinished;
     this.#hasFinished ||= this.#reader.isFinished;
     return isHidden;
   }
@@ -389,7 +389,7 @@ class Tap implements StreamTap {
 class LargeEvent {
   readonly json: JsonPicker;
   /** The beginning of the open line, until the kind of the line is known; then null. */
-  #begun: string | null = "";
+  #lineBeginning: string | null = "";
   #isData = false;
 
   constructor(texts: ReadonlySet<string>) {
@@ -403,21 +403,22 @@ class LargeEvent {
       const lf = bytes.indexOf(0x0a, position);
       const feed = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
       const end = feed === -1 ? bytes.length : feed + 1;
-      if (this.#begun !== null) position = this.#beginLine(bytes, position, end);
-      if (this.#begun === null && this.#isData) this.json.append(bytes.subarray(position, end));
-      if (feed !== -1) this.#begun = "";
+      if (this.#lineBeginning !== null) position = this.#beginLine(bytes, position, end);
+      if (this.#lineBeginning === null && this.#isData)
+        this.json.append(bytes.subarray(position, end));
+      if (feed !== -1) this.#lineBeginning = "";
       position = end;
     }
   }
 
   /** Reads the beginning of a line to find whether it is data. Returns the position of the rest. */
   #beginLine(bytes: Buffer, position: number, end: number): number {
-    const rest = Math.min(end, position + field.length - this.#begun!.length);
-    const beginning = this.#begun! + bytes.toString("latin1", position, rest);
-    this.#isData = beginning === field;
-    this.#begun = field.startsWith(beginning) && !this.#isData ? beginning : null;
+    const rest = Math.min(end, position + dataField.length - this.#lineBeginning!.length);
+    const beginning = this.#lineBeginning! + bytes.toString("latin1", position, rest);
+    this.#isData = beginning === dataField;
+    this.#lineBeginning = dataField.startsWith(beginning) && !this.#isData ? beginning : null;
     return rest;
   }
 }
 
-const field = "data:";
+const dataField = "data:";

@@ -43,14 +43,14 @@ export async function providerObjectRequest(
   if (!bodyRead.ok) return refuseBeforeAdmission(context, bodyRead.failure);
   const foreign = await foreignObject(gateway, caller, bodyRead.named);
   if (foreign !== null) return refuseBeforeAdmission(context, foreign);
-  const early =
-    exchange.method === "DELETE" ? await earlyDeletion(context, operation, candidates) : null;
-  if (early !== null) return refuseBeforeAdmission(context, early);
+  const problem =
+    exchange.method === "DELETE" ? await deletionProblem(context, operation, candidates) : null;
+  if (problem !== null) return refuseBeforeAdmission(context, problem);
   // A streamed upload can't be sent to a second provider.
   const isRepeatable = bodyRead.body === null || Buffer.isBuffer(bodyRead.body);
   const providers =
     hasId && isRepeatable
-      ? wellFirst(context, candidates.providers)
+      ? healthyFirst(context, candidates.providers)
       : candidates.providers.slice(0, 1);
   let result: ForwardResult | null = null;
   for (const [i, provider] of providers.entries()) {
@@ -81,7 +81,7 @@ export async function providerObjectRequest(
 }
 
 /** Why the object can't be deleted yet; null if it can. */
-async function earlyDeletion(
+async function deletionProblem(
   { gateway, exchange }: RequestContext,
   operation: StoredOperation,
   { providers }: { readonly providers: readonly Provider[] },
@@ -111,12 +111,12 @@ function accountOf({ config }: Provider): Target {
  * Providers in order, those that fail last: each is tried only if the earlier ones don't have the
  * object.
  */
-function wellFirst(
+function healthyFirst(
   { gateway }: RequestContext<"targetHealth">,
   providers: readonly Provider[],
 ): readonly Provider[] {
   const byAccount = new Map(providers.map((provider) => [accountOf(provider), provider]));
   return gateway.targetHealth
-    .wellFirst([...byAccount.keys()])
+    .healthyFirst([...byAccount.keys()])
     .map((account) => byAccount.get(account)!);
 }

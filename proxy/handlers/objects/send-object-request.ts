@@ -147,13 +147,14 @@ export async function sendObjectRequest(
   const object = { provider: provider.config.name, id: id ?? "" };
   const isOfBatches = operation === "batches" || operation === "message_batches";
   const batchRead = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
-  const isMaking = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
+  const isCreating =
+    userPath !== null && remembersOwners(gateway) && mayCreate(operation, exchange);
   let seenAnswer: unknown;
   const noteAnswer = (answer: unknown): void => {
     seenAnswer = answer;
-    if (!isMaking) return;
-    const made = { operation, provider: provider.config.name, userPath: userPath! };
-    remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
+    if (!isCreating) return;
+    const created = { operation, provider: provider.config.name, userPath: userPath! };
+    remembered = rememberOwner(gateway, { ...created, ids: madeIds(operation, answer) });
   };
   const startedMonoMs = gateway.monoMs();
   const target = { provider: provider.config.name, model: "" };
@@ -164,7 +165,7 @@ export async function sendObjectRequest(
   if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {
     upstream:
-      isMaking || id !== null || (isOfBatches && batchRead?.isResults !== true)
+      isCreating || id !== null || (isOfBatches && batchRead?.isResults !== true)
         ? watchedUpstream(provider.upstream, noteAnswer)
         : provider.upstream,
     provider: provider.config.name,
@@ -206,7 +207,7 @@ export async function sendObjectRequest(
 }
 
 /** Operations whose answers describe objects and contain no text of a model. */
-const describing: readonly Operation[] = [
+const describedOperations: readonly Operation[] = [
   "files",
   "batches",
   "uploads",
@@ -227,7 +228,7 @@ export function rewriteOf(
   if (/\/(?:content|results)$/.test(exchange.path)) return null;
   const origin = (): string => ownOrigin(exchange, config.server);
   if (operation === "message_batches") return (json) => relinkedBatches(origin(), json);
-  if (!describing.includes(operation)) return null;
+  if (!describedOperations.includes(operation)) return null;
   return (json) => relinkedJson({ baseUrl, place: () => `${origin()}/p/${name}` }, json);
 }
 
@@ -258,7 +259,7 @@ function responseEndIn(
 }
 
 /** Requests without an id create an object; a batch and an upload create files later. */
-function mayMake(operation: StoredOperation, { method, path }: Exchange): boolean {
+function mayCreate(operation: StoredOperation, { method, path }: Exchange): boolean {
   if (method === "DELETE") return false;
   return path === clientPath(operation) || operation === "batches" || operation === "uploads";
 }

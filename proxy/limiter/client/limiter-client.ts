@@ -304,7 +304,7 @@ export class LimiterClient {
   /** Says hello over an open socket. */
   onConnect(line: DaemonLine): void {
     this.#connection.onConnect(line);
-    this.#unreported.lease();
+    this.#unreported.giveLeases();
     const admissions = this.#admissions.entries().map(([, admission]) => admission);
     this.#connection.sendInWindows(
       helloMessages(this.#ports.proxyId, admissions, this.#connection),

@@ -109,7 +109,7 @@ export class UnreportedAdmissions {
   report(): void {
     const { connection } = this.#context;
     if (this.admissions.size === 0 || !connection.linked || connection.silent) return;
-    const leases = this.lease().map(leaseOf);
+    const leases = this.giveLeases().map(leaseOf);
     for (let start = 0; start < leases.length; ) {
       const end = start + fittingLeases(leases, start);
       connection.send({ kind: "hold", leases: leases.slice(start, end) });
@@ -118,7 +118,7 @@ export class UnreportedAdmissions {
   }
 
   /** Gives each request a lease, which the caller reports, and counts it by a settle. */
-  lease(): readonly Admission[] {
+  giveLeases(): readonly Admission[] {
     const { connection, held, outbox } = this.#context;
     const leased: Admission[] = [];
     for (const admission of this.admissions) {
@@ -130,8 +130,8 @@ export class UnreportedAdmissions {
       outbox.add("request", { ...admission, lease: 0, lsn }, nothingSpent);
       const lease = admission.lease === 0 ? connection.nextId() : admission.lease;
       const targetLsn = admission.target === null ? 0 : uncountedLsn;
-      const counted = admission.lsn === 0 ? uncountedLsn : admission.lsn;
-      Object.assign(admission, { lease, lsn: counted, targetLsn });
+      const countedLsn = admission.lsn === 0 ? uncountedLsn : admission.lsn;
+      Object.assign(admission, { lease, lsn: countedLsn, targetLsn });
       held.set(lease, admission);
       leased.push(admission);
     }

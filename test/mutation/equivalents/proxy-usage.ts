@@ -124,13 +124,13 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/tap-stream.ts",
-    line: "#lines = 0;",
+    line: "#lineCount = 0;",
     what: "0 becomes 1",
     why: "a count that is too large has the event read in the slower way, with the same result",
   },
   {
     file: "proxy/usage/tap-stream.ts",
-    line: "this.#lines = 0;",
+    line: "this.#lineCount = 0;",
     what: "0 becomes 1",
     why: "a count that is too large has the event read in the slower way, with the same result",
   },

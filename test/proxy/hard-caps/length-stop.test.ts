@@ -34,7 +34,7 @@ function see(operation: Operation, stop: LengthStop, pieces: readonly Buffer[]):
   const tap = createStreamTap({ operation, hideUsageChunk: false, passesWholeEvents: true });
   for (const piece of pieces) {
     tap.push(piece);
-    stop.see(piece, tap.passed);
+    stop.see(piece, tap.passedText);
   }
 }
 

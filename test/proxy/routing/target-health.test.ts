@@ -116,7 +116,7 @@ t.test("those that are left alone come last, and no probe is taken", async (t) =
   const { clock, health, note, order } = healthAt();
   const names = (): string =>
     health
-      .wellFirst([a, b, c])
+      .healthyFirst([a, b, c])
       .map(({ provider }) => provider)
       .join("");
   t.equal(names(), "abc");
@@ -264,7 +264,7 @@ t.test("a request that has one target is no probe of it", async (t) => {
 t.test("one target that is left alone is enough to change the order", async (t) => {
   const { health, note } = healthAt();
   note(a, failed(503), failed(503));
-  t.same(health.wellFirst([a, b]), [b, a]);
+  t.same(health.healthyFirst([a, b]), [b, a]);
 });
 
 t.test("an answer speaks for its own target, if it began after that failed", async (t) => {

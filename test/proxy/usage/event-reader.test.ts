@@ -217,16 +217,20 @@ t.test("of an event that was too large its text is counted, and its usage read",
     ["usage elsewhere", { metadata: { usage }, usage: null }, 0, false, "absent"],
   ] as const) {
     const reader = new EventReader("chat_completions");
-    t.equal(reader.unread, false);
+    t.equal(reader.hasUnreadEvent, false);
     large(reader, event);
-    t.same([reader.contentChars, reader.unread, reader.usage.kind], [chars, unread, kind], what);
+    t.same(
+      [reader.contentChars, reader.hasUnreadEvent, reader.usage.kind],
+      [chars, unread, kind],
+      what,
+    );
   }
   const reader = new EventReader("chat_completions");
   reader.readPicked(new JsonPicker(usagePicks));
   reader.read(`data: ${JSON.stringify({ error: { message: "x" } })}\n`, 1);
-  t.equal(reader.unread, true, "an error says nothing of what was used");
+  t.equal(reader.hasUnreadEvent, true, "an error says nothing of what was used");
   reader.read(`data: ${JSON.stringify({ choices: [], usage })}\n`, 1);
-  t.equal(reader.unread, false, "nothing is missing, as usage is of all so far");
+  t.equal(reader.hasUnreadEvent, false, "nothing is missing, as usage is of all so far");
 });
 
 t.test("an answer is complete at its end, with or without a reason", async (t) => {

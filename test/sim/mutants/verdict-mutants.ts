@@ -94,7 +94,7 @@ export const verdictMutants: readonly Mutant[] = [
   {
     name: "request without a verdict reported, and counted again by its settle",
     file: leases,
-    find: "lsn: counted, targetLsn",
+    find: "lsn: countedLsn, targetLsn",
     put: "lsn: admission.lsn, targetLsn",
     often: false,
   },

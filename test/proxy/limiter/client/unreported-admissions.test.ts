@@ -51,10 +51,10 @@ t.test("one without a verdict gets a lease, once; its settle counts it", (t) => 
   const left = admission();
   unreported.add(left);
   unreported.delete(left);
-  t.same(unreported.lease(), [one]);
+  t.same(unreported.giveLeases(), [one]);
   t.same(settled, [{ part: "request", lsn: 0, lease: 0 }]);
   t.equal(held.get(one.lease), one);
-  t.same(unreported.lease(), []);
+  t.same(unreported.giveLeases(), []);
   t.end();
 });
 
@@ -65,10 +65,10 @@ t.test("a proxy that holds as many leases as it may reports no more, until one e
   const [one, two] = [admission(), admission()];
   unreported.add(one);
   unreported.add(two);
-  t.same(unreported.lease(), [one]);
-  t.same(unreported.lease(), []);
+  t.same(unreported.giveLeases(), [one]);
+  t.same(unreported.giveLeases(), []);
   held.take(first);
-  t.same(unreported.lease(), [two]);
+  t.same(unreported.giveLeases(), [two]);
   t.end();
 });
 
@@ -113,7 +113,7 @@ t.test("one that is between two targets is reported without any", (t) => {
   const one = admission();
   unreported.add(one);
   Object.assign(one, { target: null, targetAtMs: 0 });
-  t.same(unreported.lease(), [one]);
+  t.same(unreported.giveLeases(), [one]);
   t.same(settled, [{ part: "request", lsn: 0, lease: 0 }]);
   t.match(one, { lsn: uncountedLsn, target: null, targetLsn: 0 });
   t.end();
@@ -123,7 +123,7 @@ t.test("one that was reported isn't reported again", (t) => {
   const { unreported, settled } = bench();
   unreported.add(admission({ lease: 3, lsn: uncountedLsn, targetLsn: uncountedLsn }));
   unreported.add(admission({ lease: 4, lsn: uncountedLsn, target: null, targetLsn: 0 }));
-  t.same([unreported.lease(), settled], [[], []]);
+  t.same([unreported.giveLeases(), settled], [[], []]);
   t.end();
 });
 
@@ -150,7 +150,7 @@ t.test("a request that moved on without a verdict keeps its lease and its own co
   const { unreported, held, settled } = bench();
   const one = admission({ lease: 40, lsn: 7, targetLsn: 0 });
   unreported.add(one);
-  t.same(unreported.lease(), [one]);
+  t.same(unreported.giveLeases(), [one]);
   t.same(settled, [{ part: "request", lsn: uncountedLsn, lease: 0 }], "its target alone is new");
   t.match(one, { lease: 40, lsn: 7, targetLsn: uncountedLsn });
   t.equal(held.get(40), one);
