@@ -105,8 +105,8 @@ export class SettleOutbox {
   }
 
   /**
-   * Numbers a settle of what ends now, queues it, and sends it if allowed; at the bound the oldest is
-   * dropped.
+   * Numbers a settle of what ends now, queues it, and sends it if allowed; at the bound the oldest
+   * is dropped.
    */
   add(part: SettledPart, settled: SettledLease, spent: SpentUsage): void {
     const endedMonoMs = this.#ports.monoMs();
