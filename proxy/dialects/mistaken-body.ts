@@ -4,10 +4,12 @@
  * (forum.cursor.com/t/153019, /t/159298); others change only the path (madox2/vim-ai#162). What the
  * client reads is decided by the path.
  */
-import { isObject } from "../../shared/checked.js";
+import { isAbsent, isObject } from "../../shared/checked.js";
+import { chatRequestFields } from "./chat-to-responses/chat-fields.js";
 import { chatRequestToResponses } from "./chat-to-responses/chat-request-to-responses.js";
 import { responsesToChat } from "./choose-dialect.js";
 import { plainChat } from "./fit/plain-chat.js";
+import { responsesRequestFields } from "./responses-to-chat/responses-request-to-chat.js";
 import { RequestCheck } from "./shared/request-check.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "./shared/translation.js";
 
@@ -22,19 +24,45 @@ const anyTarget: RequestOptions = {
   takesFileUrls: true,
 };
 
-/** `body`: of which `parseModelBody` says `isMistaken` for one of these operations. */
+/** Fields of both APIs that a translation leaves out or narrows. */
+const ownFields = {
+  chat_completions: new Set(["stream_options", "metadata", "store"]),
+  responses: new Set(["reasoning", "store"]),
+} satisfies Record<string, ReadonlySet<string>>;
+
+/** Fields of Anthropic's that a chat request may have (`plain-chat.ts`). */
+const mixedFields: ReadonlySet<string> = new Set(["system", "stop_sequences"]);
+
+/**
+ * `body`: of which `parseModelBody` says `isMistaken` for one of these operations. Fields that the
+ * path's own API has stay, such as a limit of the output.
+ */
 export function bodyOfPath(
   operation: "chat_completions" | "responses",
   body: JsonObject,
 ): TranslatedRequest {
   const check = new RequestCheck(false);
   if (!check.isShallowEnough(body)) return check.result(body);
-  if (operation === "responses") return chatRequestToResponses(body, anyTarget);
-  // Cursor writes the options of a chat completion's stream.
-  const { stream_options: options, ...rest } = body;
-  const turns = turnsOf(rest["input"]);
+  const isOfOther = (name: string): boolean =>
+    operation === "responses"
+      ? chatRequestFields.has(name) || mixedFields.has(name)
+      : responsesRequestFields.has(name);
+  const own: [string, unknown][] = [];
+  const others: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(body))
+    (isOfOther(name) && !ownFields[operation].has(name) ? others : own).push([name, value]);
+  const other = Object.fromEntries(others);
+  const translated =
+    operation === "responses" ? chatRequestToResponses(other, anyTarget) : asChat(other);
+  if (!translated.ok) return translated;
+  const given = own.filter(([, value]) => !isAbsent(value));
+  return { ...translated, body: { ...translated.body, ...Object.fromEntries(given) } };
+}
+
+function asChat(body: JsonObject): TranslatedRequest {
+  const turns = turnsOf(body["input"]);
   const translated = responsesToChat.request(
-    turns === null ? rest : { ...rest, input: "x" },
+    turns === null ? body : { ...body, input: "x" },
     anyTarget,
   );
   if (!translated.ok) return translated;
@@ -44,7 +72,6 @@ export function bodyOfPath(
   if (turns !== null)
     out["messages"] = [...(chat["messages"] as readonly unknown[]).slice(0, -1), ...turns];
   if (limit !== undefined) out["max_completion_tokens"] = limit;
-  if (isObject(options)) out["stream_options"] = options;
   return { ...translated, body: out };
 }
 

@@ -29,7 +29,7 @@ export function responsesRequestToChat(
     messages: responsesInputToChat(body, options, check),
   };
   for (const field of Object.keys(body)) {
-    const rule = fields.get(field);
+    const rule = responsesRequestFields.get(field);
     if (isAbsent(body[field])) continue;
     if (rule === undefined) check.drop(field, "is not a field of the Responses API");
     else rule(body[field], chat, check, field);
@@ -73,7 +73,7 @@ function mustBe(value: unknown, why: string, otherwise: "refuse" | "drop"): Fiel
 
 const readElsewhere: FieldRule = () => {};
 
-const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
+export const responsesRequestFields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["model", copied("string")],
   ["instructions", readElsewhere],
   ["input", readElsewhere],

@@ -88,3 +88,27 @@ t.test("a body that is nested too deeply is refused, wherever it is", async (t) 
     failure: { param: "messages" },
   });
 });
+
+t.test("fields of the path's own API stay, such as a limit of the output", async (t) => {
+  const ofChat = { max_tokens: 9, stop: ["a"], reasoning_effort: "low", metadata: { a: "b" } };
+  t.strictSame(bodyOfPath("chat_completions", { model: "m", input: "x", ...ofChat, n: null }), {
+    ok: true,
+    body: { model: "m", messages: [{ role: "user", content: "x" }], ...ofChat },
+    dropped: [],
+  });
+  const ofResponses = {
+    max_output_tokens: 9,
+    instructions: "s",
+    previous_response_id: "resp_1",
+    reasoning: { effort: "low", summary: "auto" },
+    store: true,
+  };
+  const messages = [{ role: "user", content: "x" }];
+  t.match(
+    bodyOfPath("responses", { model: "m", messages, ...ofResponses, system: "t" }),
+    exactly({
+      body: { ...ofResponses, input: [{ role: "system" }, { role: "user" }] },
+      dropped: [],
+    }),
+  );
+});

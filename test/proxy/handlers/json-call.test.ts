@@ -357,7 +357,7 @@ t.test("a translation needs memory: without it the request is refused for now", 
 });
 
 t.test("a body of OpenAI's other API is rewritten with memory of the request's", async (t) => {
-  const mistaken = '{"model":"m","input":"hi","truncation":"auto","seed":1}';
+  const mistaken = '{"model":"m","input":"hi","truncation":"auto","image":1}';
   const own = '{"model":"m","messages":[{"role":"user","content":"hi"}]}';
   const exchange = new FakeExchange();
   exchange.sentPieces = [Buffer.from(mistaken)];
@@ -366,7 +366,7 @@ t.test("a body of OpenAI's other API is rewritten with memory of the request's",
   const call = callIn(await readFrom(exchange, "chat_completions"));
   const { text, dropped } = sentTo(call, chatty, "m");
   t.equal(text, own);
-  t.same(dropped, ["truncation", "seed"]);
+  t.same(dropped, ["truncation", "image"]);
   t.equal(exchange.ledger.held, own.length);
   call.releaseAttempts();
   t.equal(exchange.ledger.held, 0);
