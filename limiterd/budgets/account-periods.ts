@@ -112,7 +112,7 @@ export class AccountPeriods {
   mustLookUp(budget: Budget, nowMs: number): boolean {
     return (
       !isPerSession(budget.definition) &&
-      !budget.backfill &&
+      !budget.isBackfilling &&
       startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs
     );
   }
@@ -145,7 +145,7 @@ export class AccountPeriods {
     const bounds = this.boundsOf(budget, nowMs);
     const startMs =
       atMs >= bounds.startMs && atMs < bounds.endMs ? bounds.startMs : this.#startAt(budget, atMs);
-    if (this.#endedBeforeReset(budget, atMs, startMs, nowMs)) return false;
+    if (this.#endedBeforeReset(budget, { atMs, startMs }, nowMs)) return false;
     const period =
       startMs === bounds.startMs
         ? this.runningPeriod(account, nowMs)
@@ -174,8 +174,12 @@ export class AccountPeriods {
     return period;
   }
 
-  /** Whether the period of a late record was reset after the record ended. */
-  #endedBeforeReset(budget: Budget, atMs: number, startMs: number, nowMs: number): boolean {
+  /** Whether the period that began at `startMs` was reset after a record ended at `atMs`. */
+  #endedBeforeReset(
+    budget: Budget,
+    { atMs, startMs }: { readonly atMs: number; readonly startMs: number },
+    nowMs: number,
+  ): boolean {
     const { resetAtMs, definition } = budget;
     return (
       resetAtMs !== null &&
@@ -196,8 +200,11 @@ export class AccountPeriods {
     const { definition, sinceMs } = budget;
     const existing = findPeriod(spends, startMs);
     if (existing !== undefined) return existing;
-    const counts = isRolling(definition) && startMs >= countedFrom(definition, bounds);
-    if ((startMs < sinceMs && !counts) || isFull(spends, startMs, keptPeriodsMax(definition))) {
+    const isCountedSlice = isRolling(definition) && startMs >= countedFrom(definition, bounds);
+    if (
+      (startMs < sinceMs && !isCountedSlice) ||
+      isFull(spends, startMs, keptPeriodsMax(definition))
+    ) {
       dropPeriod(budget, startMs);
       return undefined;
     }

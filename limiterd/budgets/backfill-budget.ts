@@ -90,8 +90,8 @@ interface Backfill {
  * Begins to look up what was already spent in the running periods of new, reset or cleared budgets.
  * Call it when the batch of the journal is closed; records that arrive later are charged as usual.
  * Until the look-up is done, verdicts count the spend since the budget was made and what was found
- * so far. `backfill` stays true in the store until the result is written, so that a daemon that
- * starts before then repeats the look-up. Null if there is nothing to look up.
+ * so far. `isBackfilling` stays true in the store until the result is written, so that a daemon
+ * that starts before then repeats the look-up. Null if there is nothing to look up.
  */
 export function beginBackfill(
   ports: BackfillPorts,
@@ -105,7 +105,7 @@ export function beginBackfill(
     if (isPerSession(budget.definition)) continue;
     const fromMs = startOf(budget, book.boundsOf(budget, nowMs), nowMs);
     if (fromMs > budget.sinceMs) continue;
-    budget.backfill = true;
+    budget.isBackfilling = true;
     gaps.push({ budget, generation: budget.generation, fromMs, nowMs });
   }
   // If usage tracking is off, a later start with usage tracking looks it up.
@@ -251,7 +251,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
 
 /** Marks the spend of all accounts of a budget as known since the start of the period. */
 function completedChange({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
-  budget.backfill = false;
+  budget.isBackfilling = false;
   budget.sinceMs = Math.max(0, fromMs - 1);
   others?.lookedUp(budget);
   return budgetChange(budget);

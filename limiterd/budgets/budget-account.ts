@@ -98,7 +98,7 @@ export interface Budget {
    * Whether a backfill is looking up what was spent in the running period before the budget
    * existed.
    */
-  backfill: boolean;
+  isBackfilling: boolean;
   /** Grows with each reset or clearing of the spend. */
   generation: number;
   /**
@@ -203,13 +203,21 @@ export interface BudgetWriting {
 /** The fields from which a budget is restored. */
 export type RestoredBudget = Pick<
   Budget,
-  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
+  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "isBackfilling"
 >;
 
 /** A budget without spend. */
 export function newBudget(
   id: string,
-  { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill }: RestoredBudget,
+  {
+    definition,
+    source,
+    createdAtMs,
+    updatedAtMs,
+    sinceMs,
+    sinceKey,
+    isBackfilling,
+  }: RestoredBudget,
   { atMs: resetAtMs, resets }: KnownResets,
 ): Budget {
   // Field by field: each request reads budgets, and with a spread V8 would give each budget its own
@@ -224,7 +232,7 @@ export function newBudget(
     sinceMs,
     sinceKey,
     resetAtMs,
-    backfill,
+    isBackfilling,
     generation: resets.at(-1)?.generation ?? 0,
     resets,
     own: null,
@@ -339,12 +347,12 @@ function readChild(budget: Budget, child: string): Account | undefined {
 export function loadChild(budget: Budget, child: string, stored: StoredSpend): Account {
   const account = newAccount(budget, child);
   budget.children.set(child, account);
-  fill(account, stored);
+  fillFromStore(account, stored);
   return account;
 }
 
 /** Replaces the spend of an account by its stored spend. */
-export function fill(account: Account, { recordKey, spends }: StoredSpend): void {
+export function fillFromStore(account: Account, { recordKey, spends }: StoredSpend): void {
   account.restoredKey = recordKey;
   account.spends.length = 0;
   append(account.spends, spends);

@@ -162,7 +162,7 @@ export class BudgetBook {
       updatedAtMs: nowMs,
       sinceMs: nowMs,
       sinceKey: this.#lastRecordKey(),
-      backfill: false,
+      isBackfilling: false,
     });
     if (
       existing !== undefined &&
@@ -243,7 +243,7 @@ export class BudgetBook {
     const ofOtherPeriods = budget.resets.filter((former) => former.startMs !== startMs);
     budget.resets = [...ofOtherPeriods, reset].slice(-periodsMax);
     budget.resetAtMs = nowMs;
-    budget.backfill = false;
+    budget.isBackfilling = false;
     this.#resets.set(budget.id, { atMs: nowMs, resets: budget.resets });
     if (budget.own !== null) freshAccount(budget.own);
   }
@@ -252,7 +252,7 @@ export class BudgetBook {
   clear(budget: Budget, nowMs: number): void {
     budget.sinceMs = nowMs;
     budget.sinceKey = this.#lastRecordKey();
-    budget.backfill = false;
+    budget.isBackfilling = false;
     budget.generation++;
     budget.bounds = unknownBounds;
     if (budget.own !== null) budget.own = newAccount(budget, "");
@@ -403,7 +403,7 @@ export class BudgetBook {
       const keptMs = lengths * lengthSeconds(definition) * 1000;
       // A period far in the future was begun before a clock step back.
       const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < keptMs);
-      if (account.isDirty || budget.backfill || isNear) continue;
+      if (account.isDirty || budget.isBackfilling || isNear) continue;
       budget.children.delete(account.child);
       // If the clock steps back, a new account looks its periods up again.
       const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;

@@ -148,14 +148,14 @@ function judgeAccounts(
 ): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
-  let full: Account | null = null;
+  let fullTemplate: Account | null = null;
   for (const account of accounts) {
     if (book.hasNoRoom(account)) {
-      full ??= account;
+      fullTemplate ??= account;
       continue;
     }
     if (isLenient(account.budget.definition, uses)) continue;
-    const isBehind = waiters?.isBehindAt(awaited(account)) === true;
+    const isBehind = waiters?.isBehindAt(awaitedAccount(account)) === true;
     const endMs =
       refusesUntil(book, account, nowMs, demand) ?? (isBehind ? nowMs + reservedMs : null);
     if (endMs === null) continue;
@@ -169,15 +169,16 @@ function judgeAccounts(
     worst = account;
     worstEndMs = endMs;
   }
-  const breach = worst === null ? null : breachUntil(book, worst, nowMs, worstEndMs);
-  if (full === null || (breach !== null && breach.waitSeconds >= accountWaitSeconds)) return breach;
-  return breachOfChildren(full);
+  const breach = worst === null ? null : breachUntil(book, worst, { nowMs, untilMs: worstEndMs });
+  if (fullTemplate === null || (breach !== null && breach.waitSeconds >= accountWaitSeconds))
+    return breach;
+  return breachOfChildren(fullTemplate);
 }
 
 /** The wait for what running requests hold, in ms. */
 const reservedMs = 1000;
 
-function awaited({ budget, subject }: Account): AwaitedAccount {
+function awaitedAccount({ budget, subject }: Account): AwaitedAccount {
   const { scope, periodSeconds, models } = budget.definition;
   return { scope, subject, periodSeconds, ...(models === undefined ? {} : { models }) };
 }
@@ -189,10 +190,10 @@ function refusesUntil(
   nowMs: number,
   demand: Demand | undefined,
 ): number | null {
-  const { definition, held: holds } = account.budget;
+  const { definition, held: heldAmounts } = account.budget;
   if (isExceeded(book, account, nowMs)) return roomAt(book, account, nowMs);
   if (definition.hold === undefined) return null;
-  const held = holds?.of(account.child) ?? 0;
+  const held = heldAmounts?.of(account.child) ?? 0;
   const weights = weightsOfCost(demand?.rates ?? null);
   const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const need = needOf({ weights, cap }, demand, held);
@@ -238,9 +239,9 @@ function awaitsClaim(
   const { claims, part } = shared;
   claims.renew(account, part);
   const needs = claimNeeds(limit, demand);
-  const lacks = claims.lacks(account, part, needs);
-  if (lacks) claims.want(account, needs.want);
-  return lacks;
+  const mustClaim = claims.lacks(account, part, needs);
+  if (mustClaim) claims.want(account, needs.want);
+  return mustClaim;
 }
 
 /** As `BudgetClaims.lacks`; false if no other host counts. */
@@ -496,19 +497,18 @@ export function breachOfAccount(
   account: Account,
   nowMs: number,
 ): BudgetBreach {
-  return breachUntil(book, account, nowMs, roomAt(book, account, nowMs));
+  return breachUntil(book, account, { nowMs, untilMs: roomAt(book, account, nowMs) });
 }
 
 function breachUntil(
   book: BudgetMatching,
   account: Account,
-  nowMs: number,
-  untilMs: number,
+  { nowMs, untilMs }: { readonly nowMs: number; readonly untilMs: number },
 ): BudgetBreach {
   const { rolling } = account.budget.definition;
   return {
     dimension: "budget",
-    ...awaited(account),
+    ...awaitedAccount(account),
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
     amountUsd: amountUsdOf(book, account, nowMs),
     waitSeconds: Math.max(1, Math.ceil((untilMs - nowMs) / 1000)),

@@ -11,7 +11,13 @@ import { isSameCalendar } from "../../shared/domain/budget-calendar.js";
 import { isSameOnExhausted } from "../../shared/domain/on-exhausted.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { type Account, type Budget, childOf, fill, type StoredSpend } from "./budget-account.js";
+import {
+  type Account,
+  type Budget,
+  childOf,
+  fillFromStore,
+  type StoredSpend,
+} from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
 import { type RestoredSpendLog, spendLogFromStored } from "./spend-log.js";
 import {
@@ -69,14 +75,14 @@ export function restoreBudgets(
       const account = accountOf(book, image.key);
       if (account === null || recordKey <= Math.max(account.budget.sinceKey, account.restoredKey))
         continue;
-      fill(account, { recordKey, spends: image.spends });
+      fillFromStore(account, { recordKey, spends: image.spends });
       logged.behind.add(account);
     }
   }
   const changes: Change[] = [];
   const incomplete: Budget[] = [];
   for (const budget of book.budgets.values()) {
-    if (!budget.backfill) continue;
+    if (!budget.isBackfilling) continue;
     book.clear(budget, nowMs);
     incomplete.push(budget);
   }
@@ -94,7 +100,7 @@ export function restoreBudgets(
  * (`lifecycle/load-unread.ts`). If the budget is backfilled again, no stored account counts.
  */
 function readAccounts(store: Store, budget: Budget): void {
-  if (budget.backfill) return;
+  if (budget.isBackfilling) return;
   const { id, own } = budget;
   const readSpend = (child: string): StoredSpend | null => {
     const key = spendKey(id, child);
@@ -107,7 +113,7 @@ function readAccounts(store: Store, budget: Budget): void {
     return;
   }
   const stored = readSpend("");
-  if (stored !== null) fill(own, stored);
+  if (stored !== null) fillFromStore(own, stored);
 }
 
 /**
@@ -116,7 +122,7 @@ function readAccounts(store: Store, budget: Budget): void {
 function accountOf(book: BudgetBook, key: string): Account | null {
   const { budgetId: id, child } = splitSpendKey(key);
   const budget = book.budgets.get(id);
-  if (budget === undefined || budget.backfill || (budget.own !== null) !== (child === ""))
+  if (budget === undefined || budget.isBackfilling || (budget.own !== null) !== (child === ""))
     return null;
   return budget.own ?? childOf(budget, child);
 }

@@ -35,8 +35,9 @@ import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, backfill, unpriced, models, calendar, onExhausted, hold] by budget id; of the
- * last five, the trailing ones that aren't set are left out, and others that aren't set are null.
+ * sinceMs, sinceKey, isBackfilling, unpriced, models, calendar, onExhausted, hold] by budget id; of
+ * the last five, the trailing ones that aren't set are left out, and others that aren't set are
+ * null.
  */
 export function budgetChange({
   id,
@@ -46,7 +47,7 @@ export function budgetChange({
   updatedAtMs,
   sinceMs,
   sinceKey,
-  backfill,
+  isBackfilling,
 }: RestoredBudget & { readonly id: string }): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } = definition;
   const { onExhausted, hold } = definition;
@@ -65,7 +66,7 @@ export function budgetChange({
       updatedAtMs,
       sinceMs,
       sinceKey,
-      backfill,
+      isBackfilling,
       ...optional
         .slice(0, 1 + optional.findLastIndex((value) => value !== undefined))
         .map((value) => value ?? null),
@@ -86,7 +87,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     updatedAtMs,
     sinceMs,
     sinceKey,
-    backfill,
+    isBackfilling,
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
@@ -111,7 +112,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     !isMoment(updatedAtMs) ||
     !isMoment(sinceMs) ||
     !isCount(sinceKey) ||
-    typeof backfill !== "boolean" ||
+    typeof isBackfilling !== "boolean" ||
     (rawUnpriced !== undefined && unpriced === undefined)
   )
     return null;
@@ -134,7 +135,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     ...exhausted.value,
     ...hold.value,
   };
-  return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
+  return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, isBackfilling };
 }
 
 /** The key of an account, from its budget's id and its child. */

@@ -13,7 +13,7 @@ const numbersPerHalf = 3;
 
 export class CountedLog {
   /** Whether counts are dropped, because the store fails and too many batches wait. */
-  paused = false;
+  isPaused = false;
   size = 0;
   /**
    * The counters of the halves, by index. Entries from `size` on are left from an earlier batch.
@@ -25,7 +25,7 @@ export class CountedLog {
 
   /** `startMs`: the start of the half. Negative requests take back. */
   add(counter: Counter, startMs: number, requests: number, tokens: number): void {
-    if (this.paused) return;
+    if (this.isPaused) return;
     const logged = counter.loggedAt * numbersPerHalf;
     if (counter.loggedBatch === this.#batch && this.#numbers[logged] === startMs) {
       this.#numbers[logged + 1]! += requests;

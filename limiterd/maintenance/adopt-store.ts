@@ -26,7 +26,7 @@ export async function adoptStore(
   const meta = openMeta(file, root);
   refuseNewerSchema(file, storedSchema(file, meta));
   const tables = openTables(file, root);
-  const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });
+  const store = new LmdbStore(file, { root, meta, lock: null, isOwned: true, tables });
   const uptime = { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) };
   const beforeLsn = replaced === null ? 0 : await nextLsnOf(replaced, uptime);
   await store.commit([

@@ -40,7 +40,7 @@ export function readLmdbStore(file: string, directory: string): ReadStore {
     const tables = openTables(file, root);
     let entries = 0;
     for (const table of tables.values()) entries += tableSize(table).entries;
-    const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });
+    const store = new LmdbStore(file, { root, meta, lock: null, isOwned: true, tables });
     return { store, schema, entries, close: () => root.close() };
   } catch (error) {
     void root.close();

@@ -28,7 +28,7 @@ interface RecordRun {
 interface DaySum {
   readonly stored: Rollup;
   /** The key of the last records in the stored sum. */
-  readonly upTo: number;
+  readonly lastKey: number;
   readonly counted: Rollup;
 }
 
@@ -40,10 +40,12 @@ export class RecordCheck {
   lastMs: number | null = null;
   daysCompared = 0;
   readonly #store: Store;
+  /** All runs, once loaded. */
   #runs: readonly RecordRun[] | null = null;
   readonly #days = new Map<number, DaySum | null>();
   #firstKey: number | null = null;
-  #run = -1;
+  /** Of the run in which the last key was. */
+  #runIndex = -1;
 
   constructor(store: Store) {
     this.#store = store;
@@ -65,7 +67,7 @@ export class RecordCheck {
           `the index of days doesn't lead to the records ${recordKey}: they ended on ${dayOf(record.atMs)}`,
         );
       const sum = this.#sumOf(day, record.atMs);
-      if (sum !== null && recordKey <= sum.upTo && !record.cacheHit)
+      if (sum !== null && recordKey <= sum.lastKey && !record.cacheHit)
         addRollup(sum.counted, rollupOf(record));
     }
   }
@@ -99,8 +101,8 @@ export class RecordCheck {
       fromDay: Number(value[0]),
       toDay: Number(value[1]),
     }));
-    while (key >= (this.#runs[this.#run + 1]?.firstKey ?? Infinity)) this.#run++;
-    const run = this.#runs[this.#run];
+    while (key >= (this.#runs[this.#runIndex + 1]?.firstKey ?? Infinity)) this.#runIndex++;
+    const run = this.#runs[this.#runIndex];
     if (run === undefined)
       throw new StoreUnreadableError(`the index of days doesn't lead to the records ${key}`);
     return run;
@@ -115,13 +117,13 @@ export class RecordCheck {
     const sum =
       value === undefined || stored === null
         ? null
-        : { stored, upTo: recordKeyIn(value), counted: emptyRollup() };
+        : { stored, lastKey: recordKeyIn(value), counted: emptyRollup() };
     this.#days.set(day, sum);
     return sum;
   }
 }
 
-const compared = [
+const comparedFields = [
   "requests",
   "inputTokens",
   "outputTokens",
@@ -131,7 +133,7 @@ const compared = [
 ] as const;
 
 function differences(stored: Rollup, counted: Rollup): string[] {
-  const wrong = compared
+  const wrong = comparedFields
     .filter((name) => stored[name] !== counted[name])
     .map((name) => `${name} ${stored[name]}, not ${counted[name]}`);
   const [a, b] = [stored.totalCost, counted.totalCost];

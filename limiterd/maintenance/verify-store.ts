@@ -76,14 +76,14 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
   const problems: string[] = [];
   const records = new RecordCheck(store);
   const counts = new Map<Table, number>();
-  let bytesChecked = 0;
+  let entriesChecked = 0;
   for (const table of tables) {
     let malformed = 0;
-    note(problems, () => {
+    collectProblem(problems, () => {
       for (const { key, value } of store.entries(table)) {
         counts.set(table, (counts.get(table) ?? 0) + 1);
-        if (++bytesChecked % entriesPerReport === 0)
-          options.onProgress(Math.min(1, bytesChecked / Math.max(1, options.entries)));
+        if (++entriesChecked % entriesPerReport === 0)
+          options.onProgress(Math.min(1, entriesChecked / Math.max(1, options.entries)));
         if (forms[table]?.(value, key) === false && ++malformed === 1)
           problems.push(`the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
         if (table === "usage") records.take(key, value);
@@ -91,13 +91,13 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
     });
     if (malformed > 1) problems.push(`and ${malformed - 1} more entries of ${table} like it`);
   }
-  note(problems, () => records.finish());
-  note(problems, () => readAsAtStart(store, options.nowMs));
+  collectProblem(problems, () => records.finish());
+  collectProblem(problems, () => readAsAtStart(store, options.nowMs));
   const { count, firstMs, lastMs, daysCompared } = records;
   return {
     schema: options.schema,
     bytes: store.sizeBytes() ?? 0,
-    entries: bytesChecked,
+    entries: entriesChecked,
     rules: counts.get("rules") ?? 0,
     budgets: counts.get("budgets") ?? 0,
     keys: keysIn(store),
@@ -142,7 +142,7 @@ function keysIn(store: Store): number {
 }
 
 /** Runs a check, and adds to `problems` why the store can't be read. */
-function note(problems: string[], check: () => void): void {
+function collectProblem(problems: string[], check: () => void): void {
   try {
     check();
   } catch (error) {

@@ -18,9 +18,10 @@ import { type Change, type Store, StoreBrokenError } from "./store.js";
 
 /** The counts of the open batch. */
 interface CountedPort {
+  /** How many entries it has: one for each half of a window that has changed. */
   readonly size: number;
   /** Set by the writer: counts are dropped, not logged. */
-  paused: boolean;
+  isPaused: boolean;
   take(): readonly unknown[];
 }
 
@@ -36,7 +37,7 @@ interface WriterOptions {
   readonly contributors: readonly Contributor[];
 }
 
-/** Approximate bytes of a journal entry: of a proxy's last settle, or of a window's half. */
+/** Approximate bytes of a journal entry: of a proxy's last settle, or of half a window's counts. */
 const entryBytes = 48;
 
 export class Writer {
@@ -44,19 +45,19 @@ export class Writer {
   readonly #schedule: WriterPorts["schedule"];
   readonly #contributors: readonly Contributor[];
   /** The contributors whose changes go into the open batch. */
-  readonly #toBatch = new Set<Pick<Contributor, "changes">>();
+  readonly #batchContributors = new Set<Pick<Contributor, "changes">>();
   readonly #queue: CommitQueue;
   #lsn: number;
   /** The settles of the open batch. */
   #settles = new BatchSettles();
   /** Other changes that are committed with the open batch. */
-  #withBatch: Change[] = [];
+  #batchChanges: Change[] = [];
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
   /** Whether the open batch is committed after a delay, unless something closes it earlier. */
   #isScheduled = false;
-  #commitDue = false;
+  #isCommitDue = false;
   /** Whether the open batch has changes without a settle. */
   #hasContributions = false;
   #isClosed = false;
@@ -97,7 +98,7 @@ export class Writer {
   }
 
   /** Whether a commit runs, and how many have ended. */
-  get commits(): Pick<CommitQueue, "committing" | "ended"> {
+  get commits(): Pick<CommitQueue, "isCommitting" | "ended"> {
     return this.#queue;
   }
 
@@ -123,7 +124,7 @@ export class Writer {
   journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
     if (this.#isClosed) return false;
     this.#pauseAtBound();
-    if (this.#counted.paused) {
+    if (this.#counted.isPaused) {
       this.#unjournaled++;
       return false;
     }
@@ -139,12 +140,12 @@ export class Writer {
    * batch.
    */
   contribute(contributor: Pick<Contributor, "changes">): void {
-    this.#toBatch.add(contributor);
+    this.#batchContributors.add(contributor);
   }
 
   /** Adds changes to the open batch, so that they are committed with their cause. */
   addToBatch(changes: readonly Change[]): void {
-    append(this.#withBatch, changes);
+    append(this.#batchChanges, changes);
   }
 
   /** Closes the open batch because contributors have changes, even if it has no settle. */
@@ -170,28 +171,28 @@ export class Writer {
   closeBatch(): number {
     const lsn = this.#lsn++;
     this.#isScheduled = false;
-    this.#commitDue = false;
+    this.#isCommitDue = false;
     const counted = this.#counted;
-    const halves = counted.size;
+    const countedEntries = counted.size;
     const settles = this.#settles;
-    if (settles.size === 0 && halves === 0 && !this.#hasContributions) return lsn;
+    if (settles.size === 0 && countedEntries === 0 && !this.#hasContributions) return lsn;
     this.#hasContributions = false;
     const contributors = this.#contributors;
     const settled = settles.last();
     const value = batchToStored({ settled, counted: counted.take() });
     const changes: Change[] = [{ table: "journal", key: lsn, value }];
     for (const contributor of contributors) append(changes, contributor.changes(lsn));
-    for (const contributor of this.#toBatch) append(changes, contributor.changes(lsn));
-    this.#toBatch.clear();
-    append(changes, this.#withBatch);
-    this.#withBatch = [];
+    for (const contributor of this.#batchContributors) append(changes, contributor.changes(lsn));
+    this.#batchContributors.clear();
+    append(changes, this.#batchChanges);
+    this.#batchChanges = [];
     this.#queue.add(changes, () => {
-      this.#pendingEntries -= settles.size + halves;
+      this.#pendingEntries -= settles.size + countedEntries;
       for (const contributor of contributors) contributor.committed?.(lsn);
       settles.reportDurable();
     });
-    this.#pendingEntries += halves;
-    const bytes = (settled.size + halves) * entryBytes;
+    this.#pendingEntries += countedEntries;
+    const bytes = (settled.size + countedEntries) * entryBytes;
     this.#batchBytes.set(lsn, bytes);
     this.#journalBytes += bytes;
     this.#settles = new BatchSettles();
@@ -270,7 +271,7 @@ export class Writer {
   }
 
   #pauseAtBound(): void {
-    this.#counted.paused =
+    this.#counted.isPaused =
       this.#queue.failing !== null && this.#pendingEntries >= journalEntriesMax;
   }
 
@@ -279,7 +280,7 @@ export class Writer {
     this.#isScheduled = true;
     const lsn = this.#lsn;
     this.#schedule(commitDelayMs, () => {
-      this.#commitDue ||= this.#lsn === lsn;
+      this.#isCommitDue ||= this.#lsn === lsn;
       this.#commitBatch();
       this.#queue.pump();
     });
@@ -290,7 +291,7 @@ export class Writer {
    * fewer, fuller batches write the same sums less often. Callers pump the queue afterwards.
    */
   #commitBatch(): void {
-    if (this.#commitDue && !this.#queue.committing && !this.#isClosed) this.closeBatch();
+    if (this.#isCommitDue && !this.#queue.isCommitting && !this.#isClosed) this.closeBatch();
   }
 }
 
@@ -395,7 +396,7 @@ export class CommitQueue {
   }
 
   /** Whether a commit runs or waits to be retried. */
-  get committing(): boolean {
+  get isCommitting(): boolean {
     return this.#isCommitting;
   }
 
@@ -515,13 +516,13 @@ export const stuckCommitMs = 120_000;
  * has run for `stuckCommitMs`, it returns a sentence that says so, else null.
  */
 export function createStuckCommit(
-  commits: Pick<CommitQueue, "committing" | "ended">,
+  commits: Pick<CommitQueue, "isCommitting" | "ended">,
   monoMs: () => number,
 ): () => string | null {
   let ended = commits.ended;
   let sinceMs = monoMs();
   return () => {
-    if (!commits.committing || commits.ended !== ended) {
+    if (!commits.isCommitting || commits.ended !== ended) {
       ended = commits.ended;
       sinceMs = monoMs();
     }

@@ -53,7 +53,7 @@ interface Entry<W> {
   queue: Queue<W>;
   line: Line<W>;
   /** The last turn in which it was moved behind those of another queue. */
-  movedIn: number;
+  movedInTurn: number;
 }
 
 interface Line<W> {
@@ -90,6 +90,7 @@ interface Queue<W> {
    * The last ones, grouped: many requests may be admitted at one moment, and then none for a while.
    */
   readonly admissions: Admissions[];
+  /** When its last request was admitted; null: none was. */
   admittedMs: number | null;
 }
 
@@ -159,7 +160,7 @@ export class WaitQueues<W extends Waiting> {
     const isFirst = !this.#queues.has(place.key);
     const queue = this.#queueAt(place);
     // A known queue keeps its times: it may have been woken already.
-    if (isFirst) this.#refusedAt(queue, place);
+    if (isFirst) this.#noteRefusal(queue, place);
     const number = ++this.#lastNumber;
     this.#entries.set(waiting, this.#join({ waiting, number }, queue, place.className, nowMs));
     this.size = this.#entries.size;
@@ -205,11 +206,12 @@ export class WaitQueues<W extends Waiting> {
     if (queue === judged.queue || queue.asking !== null) return 0;
     // A hard cap may refuse a large request and have room for a small one, which must not pass it;
     // but what shares refuse to one class, another one may get.
-    const isOfClass = queue.refusedTurn === this.#turn && queue.order.refusesByClass === true;
-    const first = isOfClass ? null : firstOf(queue, nowMs);
+    const isRefusedByClass =
+      queue.refusedTurn === this.#turn && queue.order.refusesByClass === true;
+    const first = isRefusedByClass ? null : firstOf(queue, nowMs);
     if (first !== null && isBefore(first, judged)) return 1;
-    const ofClass = queue.lines.get(classOf())?.entries[0];
-    return ofClass !== undefined && isBefore(ofClass, judged) ? 1 : 0;
+    const firstOfClass = queue.lines.get(classOf())?.entries[0];
+    return firstOfClass !== undefined && isBefore(firstOfClass, judged) ? 1 : 0;
   }
 
   /**
@@ -279,26 +281,26 @@ export class WaitQueues<W extends Waiting> {
         return;
       case "behind": {
         const { place } = outcome;
-        const before = this.#queues.get(place.key);
-        if (before === undefined) break;
+        const aheadQueue = this.#queues.get(place.key);
+        if (aheadQueue === undefined) break;
         // To judge that queue again would change nothing, or it waits for this one.
-        if (before.refusedTurn === this.#turn || this.#blocked.has(before)) {
+        if (aheadQueue.refusedTurn === this.#turn || this.#blocked.has(aheadQueue)) {
           // It might go back and forth.
-          if (entry.movedIn === this.#turn) queue.passedOver.add(line.name);
-          else this.#move(entry, place, nowMs).movedIn = this.#turn;
+          if (entry.movedInTurn === this.#turn) queue.passedOver.add(line.name);
+          else this.#move(entry, place, nowMs).movedInTurn = this.#turn;
           break;
         }
         this.#blocked.add(queue);
-        this.#next = before;
-        before.passedOver.clear();
-        const index = due.indexOf(before);
+        this.#next = aheadQueue;
+        aheadQueue.passedOver.clear();
+        const index = due.indexOf(aheadQueue);
         if (index !== -1) due.splice(index, 1);
         break;
       }
       case "refused": {
         const { place } = outcome;
         const refusing = this.#queueAt(place);
-        this.#refusedAt(refusing, place);
+        this.#noteRefusal(refusing, place);
         if (refusing !== queue) this.#move(entry, place, nowMs);
         else if (queue.order.refusesByClass === true) {
           queue.passedOver.add(line.name);
@@ -385,7 +387,7 @@ export class WaitQueues<W extends Waiting> {
     return queue;
   }
 
-  #refusedAt(queue: Queue<W>, { notBeforeMs, againMs }: WaitPlace): void {
+  #noteRefusal(queue: Queue<W>, { notBeforeMs, againMs }: WaitPlace): void {
     if (queue.refusedTurn !== this.#turn) queue.passedOver.clear();
     queue.refusedTurn = this.#turn;
     queue.notBeforeMs = notBeforeMs;
@@ -405,7 +407,7 @@ export class WaitQueues<W extends Waiting> {
       queue.lines.set(className, line);
       queue.order.addClass(className, nowMs);
     }
-    const entry = { waiting, number, queue, line, movedIn: 0 };
+    const entry = { waiting, number, queue, line, movedInTurn: 0 };
     let index = line.entries.length;
     while (index > 0 && isBefore(entry, line.entries[index - 1]!)) index--;
     line.entries.splice(index, 0, entry);
@@ -458,7 +460,7 @@ function insert<W extends Waiting>(due: Queue<W>[], queue: Queue<W>, nowMs: numb
   due.splice(from, 0, queue);
 }
 
-/** The position of the request with this number, from 1, among those of its class. */
+/** The position of the request that is number `index`, from 1, of its class. */
 function positionOf<W>(queue: Queue<W>, className: string, index: number): number {
   const { order, lines } = queue;
   // Comparing the shares of many classes takes too long.
@@ -511,6 +513,6 @@ function expectedMs<W>(queue: Queue<W>, position: number, nowMs: number): number
   const paceMs = observedPaceMs(queue);
   if (notBeforeMs > nowMs) return Math.round(notBeforeMs - nowMs + (position - 1) * (paceMs ?? 0));
   if (paceMs === null) return null;
-  const sinceLast = admittedMs === null ? paceMs : nowMs - admittedMs;
-  return Math.round(Math.max(0, position * paceMs - sinceLast));
+  const sinceLastMs = admittedMs === null ? paceMs : nowMs - admittedMs;
+  return Math.round(Math.max(0, position * paceMs - sinceLastMs));
 }

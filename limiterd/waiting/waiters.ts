@@ -16,7 +16,7 @@ import type { RefusedVerdict, WaitersAhead } from "../rules/judge.js";
 import { classOrderOf } from "./class-order.js";
 import { type Waiting, type WaitOutcome, type WaitPlace, WaitQueues } from "./wait-queues.js";
 
-/** A refusal, or one by the counts that are known. */
+/** The verdict after which a request may wait: a rule or a budget refuses it. */
 export type RefusedByLimit = RefusedVerdict | Pick<ExceededVerdict, "kind" | "breach">;
 
 /** A request that waits. */
@@ -58,7 +58,7 @@ export class Waiters implements WaitersAhead {
   /** The user path that `behindMs` reads, which `aheadOf` sets. */
   #judgedPath = "/";
   /** When the callers are checked next: a key may expire. */
-  #checkMs = 0;
+  #nextCheckMs = 0;
   /** Requests that have waited, since the start. */
   waited = 0;
 
@@ -152,7 +152,7 @@ export class Waiters implements WaitersAhead {
 
   /** Call when limits or keys have changed: some requests may have room, or no key any more. */
   definitionsChanged(): void {
-    this.#checkMs = 0;
+    this.#nextCheckMs = 0;
     this.queues.wakeAll();
   }
 
@@ -221,7 +221,7 @@ export class Waiters implements WaitersAhead {
   }
 
   #refuseDenied(nowMs: number): void {
-    this.#checkMs = this.monoMs + checkEveryMs;
+    this.#nextCheckMs = this.monoMs + checkEveryMs;
     for (const waiters of this.#byPeer.values())
       for (const waiter of waiters.values()) {
         if (!waiter.isDenied(nowMs)) continue;
@@ -232,7 +232,7 @@ export class Waiters implements WaitersAhead {
 
   #turn(nowMs: number): void {
     const monoMs = this.monoMs;
-    if (monoMs >= this.#checkMs) this.#refuseDenied(nowMs);
+    if (monoMs >= this.#nextCheckMs) this.#refuseDenied(nowMs);
     for (const waiter of this.queues.expired(monoMs)) {
       waiter.refuse(waiter, nowMs);
       this.remove(waiter);
@@ -275,7 +275,10 @@ function configuredPaceMs(counter: Counter, nowMs: number): number | null {
   return periodMs === 0 || maxRequests === null ? null : periodMs / Math.max(1, maxRequests);
 }
 
-/** Whether a request of this path may wait: proxies tell the wait of any path. */
+/**
+ * Whether a request of this path may wait, or wait longer. Its proxy doesn't know what the path
+ * allows.
+ */
 export function mayWait(limits: WaitLimits, userPath: string, wait: Wait | undefined): boolean {
   return wait !== undefined && waitMsOf(limits, userPath, wait) > wait.waitedMs;
 }

@@ -27,7 +27,7 @@ export type Judged = "answered" | "refused" | "asking";
 interface WaitingDraw {
   readonly peer: PeerState;
   readonly lease: number;
-  /** The cap that has nothing left. */
+  /** What requests hold of the cap that has nothing left, and the child whose cap it is. */
   readonly held: Held;
   readonly child: string;
   /** The child whose share of the cap has nothing left; null: the whole cap. */
@@ -100,13 +100,13 @@ export class WaitingDraws {
     const { sinceMs = this.#ports.monoMs() } = waited ?? {};
     const entry = existing ?? { draw, sinceMs, queue: null };
     entry.draw = draw;
-    if (existing === undefined) this.#know(entry);
+    if (existing === undefined) this.#addEntry(entry);
     this.#join(entry, cap);
     this.#schedule();
     return true;
   }
 
-  #know(entry: Entry): void {
+  #addEntry(entry: Entry): void {
     const { peer, lease } = entry.draw;
     this.#entries.add(entry);
     const ofPeer = this.#byPeer.get(peer) ?? new Map<number, Entry>();

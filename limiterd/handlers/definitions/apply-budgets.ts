@@ -34,7 +34,7 @@ export function budgetDefinition(
   };
   return definitionOf(
     "budgets",
-    budgetChange({ id, definition, source, ...times, backfill: false }),
+    budgetChange({ id, definition, source, ...times, isBackfilling: false }),
   );
 }
 

@@ -56,7 +56,9 @@ interface Snapshot {
   readonly free: Tree;
   readonly main: Tree;
   readonly lastPage: number;
+  /** The number of the commit. */
   readonly txn: number;
+  /** See `bootOfLmdb`. */
   readonly boot: bigint;
   readonly isFlushed: boolean;
   /**
@@ -70,13 +72,14 @@ interface Snapshot {
 interface Place {
   readonly level: number;
   /** The number of the commit that wrote the page above. */
-  readonly txn: number;
+  readonly parentTxn: number;
   /** The lower bound of its keys, included. */
-  readonly from: Buffer | null;
+  readonly lowerKey: Buffer | null;
   /** The upper bound of its keys, excluded. */
-  readonly before: Buffer | null;
+  readonly upperKey: Buffer | null;
 }
 
+/** The check of one tree. */
 interface Walk {
   readonly name: string;
   readonly tree: Tree;
@@ -91,6 +94,8 @@ interface Walk {
 }
 
 const headBytes = 24;
+/** The offsets in the head of a page. An overflow page has its number of pages there. */
+const pageAt = { number: 0, txn: 8, kind: 18, lower: 20, upper: 22, overflowPages: 20 } as const;
 const pageKinds = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
 const nodeHeadBytes = 8;
 /** Where a long value is: its first page, its commit, its pages. */
@@ -111,7 +116,7 @@ class PageCheck {
   readonly #metBehind = new Set<number>();
   #metCount = 0;
   /** A buffer for one page of each level of a tree. */
-  readonly #pages: Buffer[] = [];
+  readonly #pageBuffers: Buffer[] = [];
 
   constructor(descriptor: number, options: CheckOptions) {
     this.#descriptor = descriptor;
@@ -197,7 +202,7 @@ class PageCheck {
     const isCopy = at % this.#pageBytes !== 0;
     must(
       isCopy ||
-        (bytes.readUInt16LE(18) === pageKinds.meta &&
+        (bytes.readUInt16LE(pageAt.kind) === pageKinds.meta &&
           meta.readUInt32LE(0) === lmdbMagic &&
           meta.readUInt32LE(4) === lmdbDataVersion),
       "its head is damaged",
@@ -241,7 +246,7 @@ class PageCheck {
     );
     const { txn } = this.#snapshot;
     if (tree.root !== null)
-      this.#visit(walk, tree.root, { level: 1, txn, from: null, before: null });
+      this.#visit(walk, tree.root, { level: 1, parentTxn: txn, lowerKey: null, upperKey: null });
     must(
       walk.branchPages === tree.branchPages && walk.leafPages === tree.leafPages,
       `the head of ${name} is damaged`,
@@ -254,38 +259,47 @@ class PageCheck {
     );
   }
 
-  #visit(walk: Walk, at: number, place: Place): void {
+  #visit(walk: Walk, pageNumber: number, place: Place): void {
     const isLeaf = place.level === walk.tree.depth;
-    this.#meet(at, 1);
+    this.#meet(pageNumber, 1);
     if (isLeaf) walk.leafPages++;
     else walk.branchPages++;
     if (isLeaf && walk.isSkipped && place.level > 1) return;
-    this.#pages[place.level] ??= Buffer.allocUnsafe(this.#pageBytes);
-    const page = this.#pages[place.level]!;
-    const txn = this.#readHead(page, at, isLeaf ? pageKinds.leaf : pageKinds.branch);
+    this.#pageBuffers[place.level] ??= Buffer.allocUnsafe(this.#pageBytes);
+    const page = this.#pageBuffers[place.level]!;
+    const txn = this.#readHead(page, pageNumber, isLeaf ? pageKinds.leaf : pageKinds.branch);
     // Each commit writes the root page of the main tree, so its number must be that of the latest
     // commit.
     const { main, isCopy } = this.#snapshot;
     const isLatest = walk.tree === main && place.level === 1 && !isCopy;
-    must(isLatest ? txn === place.txn : txn <= place.txn, damagedPage(at));
+    must(isLatest ? txn === place.parentTxn : txn <= place.parentTxn, damagedPage(pageNumber));
     const nodes = readNodes(page, isLeaf);
-    if (nodes === null) return fail(damagedPage(at));
-    let { from } = place;
-    for (const [n, node] of nodes.entries()) {
+    if (nodes === null) return fail(damagedPage(pageNumber));
+    let lowerKey = place.lowerKey;
+    for (const [index, node] of nodes.entries()) {
       const { key } = node;
       // The first node of a branch has no key of its own.
-      if (isLeaf || n > 0) {
-        const isAbove = from === null || walk.compare(key, from) > (isLeaf && n === 0 ? -1 : 0);
-        const isBelow = place.before === null || walk.compare(key, place.before) < 0;
-        must(isAbove && isBelow, `the entries of ${walk.name} are out of order in page ${at}`);
-        from = key;
+      if (isLeaf || index > 0) {
+        const isAbove =
+          lowerKey === null || walk.compare(key, lowerKey) > (isLeaf && index === 0 ? -1 : 0);
+        const isBelow = place.upperKey === null || walk.compare(key, place.upperKey) < 0;
+        must(
+          isAbove && isBelow,
+          `the entries of ${walk.name} are out of order in page ${pageNumber}`,
+        );
+        lowerKey = key;
       }
       if (isLeaf) {
         walk.entries++;
         walk.onNode(node.flags & ~nodeFlags.big, key, this.#valueOf(walk, node, txn));
       } else {
-        const before = nodes[n + 1]?.key ?? place.before;
-        this.#visit(walk, node.page, { level: place.level + 1, txn, from, before });
+        const upperKey = nodes[index + 1]?.key ?? place.upperKey;
+        this.#visit(walk, node.page, {
+          level: place.level + 1,
+          parentTxn: txn,
+          lowerKey,
+          upperKey,
+        });
       }
     }
   }
@@ -293,37 +307,49 @@ class PageCheck {
   /** The value of a node; a long one has pages of its own. */
   #valueOf(walk: Walk, { flags, value, valueBytes }: PageNode, leafTxn: number): Buffer {
     if ((flags & nodeFlags.big) === 0) return value;
-    const at = readCount(value, 0);
+    const pageNumber = readCount(value, 0);
     const txn = readCount(value, 8);
     const pages = readCount(value, 16);
-    must(pages * this.#pageBytes >= headBytes + valueBytes, damagedPage(at));
-    this.#meet(at, pages);
+    must(pages * this.#pageBytes >= headBytes + valueBytes, damagedPage(pageNumber));
+    this.#meet(pageNumber, pages);
     walk.overflowPages += pages;
     const bytes = Buffer.allocUnsafe(headBytes + valueBytes);
     // In LMDB's copies the page keeps the old commit's number; the node has a new one.
-    this.#readHead(bytes, at, pageKinds.overflow);
-    must(txn <= leafTxn && bytes.readUInt32LE(20) === pages, damagedPage(at));
+    this.#readHead(bytes, pageNumber, pageKinds.overflow);
+    must(
+      txn <= leafTxn && bytes.readUInt32LE(pageAt.overflowPages) === pages,
+      damagedPage(pageNumber),
+    );
     return bytes.subarray(headBytes);
   }
 
   /** Notes that pages are used or free; fails if a page appears twice. */
   #meet(first: number, pages: number): void {
     must(Number.isSafeInteger(first + pages), `there is no page ${first}`);
-    for (let at = first; at < first + pages; at++) {
-      must(at > 1 && at <= this.#snapshot.lastPage, `there is no page ${at}`);
-      const isBehind = at >= this.#filePages;
-      must(isBehind ? !this.#metBehind.has(at) : this.#met[at] === 0, `page ${at} is used twice`);
-      if (isBehind) this.#metBehind.add(at);
-      else this.#met[at] = 1;
+    for (let pageNumber = first; pageNumber < first + pages; pageNumber++) {
+      must(
+        pageNumber > 1 && pageNumber <= this.#snapshot.lastPage,
+        `there is no page ${pageNumber}`,
+      );
+      const isBehind = pageNumber >= this.#filePages;
+      must(
+        isBehind ? !this.#metBehind.has(pageNumber) : this.#met[pageNumber] === 0,
+        `page ${pageNumber} is used twice`,
+      );
+      if (isBehind) this.#metBehind.add(pageNumber);
+      else this.#met[pageNumber] = 1;
       this.#metCount++;
     }
   }
 
   /** Reads a page and returns the number of the commit that wrote it. */
-  #readHead(page: Buffer, at: number, kind: number): number {
-    must(this.#readInto(page, at * this.#pageBytes) === page.length, "it was cut short");
-    must(readCount(page, 0) === at && page.readUInt16LE(18) === kind, damagedPage(at));
-    return readCount(page, 8);
+  #readHead(page: Buffer, pageNumber: number, kind: number): number {
+    must(this.#readInto(page, pageNumber * this.#pageBytes) === page.length, "it was cut short");
+    must(
+      readCount(page, pageAt.number) === pageNumber && page.readUInt16LE(pageAt.kind) === kind,
+      damagedPage(pageNumber),
+    );
+    return readCount(page, pageAt.txn);
   }
 
   #readInto(bytes: Buffer, at: number): number {
@@ -345,8 +371,8 @@ interface PageNode {
 function readNodes(page: Buffer, isLeaf: boolean): readonly PageNode[] | null {
   // Offsets in a page start at the end of its head.
   const body = page.subarray(headBytes);
-  const lower = page.readUInt16LE(20);
-  const upper = page.readUInt16LE(22);
+  const lower = page.readUInt16LE(pageAt.lower);
+  const upper = page.readUInt16LE(pageAt.upper);
   if (lower % 2 !== 0 || lower > upper || upper > body.length) return null;
   const nodes: PageNode[] = [];
   let left = body.length - upper;
@@ -432,8 +458,8 @@ function compareNumbers(a: Buffer, b: Buffer): number {
   return readCount(a, 0) - readCount(b, 0);
 }
 
-function damagedPage(at: number): string {
-  return `its page ${at} is damaged`;
+function damagedPage(pageNumber: number): string {
+  return `its page ${pageNumber} is damaged`;
 }
 
 function must(isTrue: boolean, damage: string): asserts isTrue {

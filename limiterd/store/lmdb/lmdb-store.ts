@@ -47,7 +47,7 @@ interface OpenedStore {
   readonly meta: Meta;
   readonly lock: StoreLock | null;
   /** Whether the store names this process as its owner. */
-  readonly owned: boolean;
+  readonly isOwned: boolean;
   readonly tables: ReadonlyMap<Table, Bytes>;
 }
 
@@ -63,9 +63,9 @@ export class LmdbStore implements Store {
   #touchedAtMs = 0;
   readonly #tables: ReadonlyMap<Table, Bytes>;
   /** Commits that failed since one succeeded. */
-  #failed = 0;
+  #failedCommits = 0;
 
-  constructor(file: string, { root, meta, lock, owned, tables }: OpenedStore) {
+  constructor(file: string, { root, meta, lock, isOwned, tables }: OpenedStore) {
     this.file = file;
     // The inode identifies the file.
     const inode = inodeOf(file);
@@ -73,7 +73,7 @@ export class LmdbStore implements Store {
     this.#root = root;
     this.#meta = meta;
     this.#lock = lock;
-    this.#isOwned = owned;
+    this.#isOwned = isOwned;
     this.#tables = tables;
     this.#hasKeys = tableSize(tables.get("keys")!).entries > 0;
   }
@@ -182,7 +182,7 @@ export class LmdbStore implements Store {
       this.#fail("the file or its lock was deleted, moved or replaced while the daemon runs");
     // LMDB prints each of its failures, so while the disk is full a commit rarely reaches it, in
     // case the trial is wrong.
-    if (this.#failed % commitsPerUntried !== 0)
+    if (this.#failedCommits % commitsPerUntried !== 0)
       await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
       await this.#root.batch(() => {
@@ -195,7 +195,7 @@ export class LmdbStore implements Store {
       });
       // Committed data survives this process, flushed data survives the machine.
       await this.#root.flushed;
-      this.#failed = 0;
+      this.#failedCommits = 0;
       this.#isOwned = true;
       if (!this.#hasKeys && changes.some(({ table }) => table === "keys")) {
         this.#hasKeys = true;
@@ -204,7 +204,7 @@ export class LmdbStore implements Store {
       this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
-      const why = await untrustedDiskText(failure, { tryDisk, failedBefore: this.#failed });
+      const why = await untrustedDiskText(failure, { tryDisk, failedBefore: this.#failedCommits });
       if (why !== null)
         throw new StoreBrokenError(
           `${this.file} can't be trusted any more: ${why}, then start the daemon again; the proxies keep what isn't acknowledged`,
@@ -228,7 +228,7 @@ export class LmdbStore implements Store {
   }
 
   #fail(cause: unknown): never {
-    this.#failed++;
+    this.#failedCommits++;
     throw new StoreFailingError(plainReason(cause), { cause });
   }
 
@@ -267,7 +267,7 @@ export class LmdbStore implements Store {
  * Tables whose changes an operation has confirmed, and which nothing repeats. A reset of all rules
  * is in `epochs`. Such commits are rare, so each of them checks.
  */
-const defining: ReadonlySet<Table> = new Set<Table>([
+const definingTables: ReadonlySet<Table> = new Set<Table>([
   "rules",
   "keys",
   "denials",
@@ -309,6 +309,8 @@ export class StorePlace {
    */
   takes(changes: readonly Pick<Change, "table">[], nowMs: number): boolean {
     const isRecent = nowMs - this.#seenAtMs < checkValidMs;
-    return (isRecent && !changes.some(({ table }) => defining.has(table))) || this.isKept(nowMs);
+    return (
+      (isRecent && !changes.some(({ table }) => definingTables.has(table))) || this.isKept(nowMs)
+    );
   }
 }

@@ -23,7 +23,7 @@ export async function migrateStore(
   if (last === undefined) return;
   await keepCopy(file, root, storedSchema(file, meta));
   const tables = openTables(file, root, { make: true });
-  const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });
+  const store = new LmdbStore(file, { root, meta, lock: null, isOwned: true, tables });
   for (const { to, changes } of needed) {
     const list = Array.from(changes(store), (change) => ({
       db: tables.get(change.table)!,

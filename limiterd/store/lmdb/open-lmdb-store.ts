@@ -90,11 +90,13 @@ async function takeStore(
     const hasKeys = tableSize(tables.get("keys")!).entries > 0;
     requireKeys(file, hasKeys);
     // One transaction: of two daemons that start together, the second sees the first.
-    const owned = await writeOwner(file, lock, () => root.transactionSync(() => claim(file, meta)));
+    const isOwned = await writeOwner(file, lock, () =>
+      root.transactionSync(() => claim(file, meta)),
+    );
     removeUnfinished(dirname(file));
     await migrateStore(file, { root, meta }, needed);
     markInUse(file, hasKeys);
-    return new LmdbStore(file, { root, meta, lock, owned, tables });
+    return new LmdbStore(file, { root, meta, lock, isOwned, tables });
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError

@@ -52,7 +52,7 @@ export async function lockDirectory(dataDir: string): Promise<StoreLock | null> 
     socket.on("error", () => socket.destroy());
     socket.end(`${process.pid} ${hostname()}`);
   });
-  if (!(await listens(server, addressOf(own)))) {
+  if (!(await tryToListen(server, addressOf(own)))) {
     closeSync(directory);
     return null;
   }
@@ -86,7 +86,7 @@ async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
   const place = join(dataDir, lockName);
   const oldPlace = `${own}.old`;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    if (links(join(dataDir, own), place)) return;
+    if (linkIfFree(join(dataDir, own), place)) return;
     const owner = await ownerAt(addressOf(lockName));
     if (owner !== null) throw lockedError(place, owner);
     try {
@@ -101,7 +101,7 @@ async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
       continue;
     }
     // Another daemon has taken the place in between: move its socket back.
-    links(join(dataDir, oldPlace), place);
+    linkIfFree(join(dataDir, oldPlace), place);
     unlinkSync(join(dataDir, oldPlace));
     throw lockedError(place, movedOwner);
   }
@@ -118,7 +118,7 @@ function lockedError(place: string, owner: string): StoreLockedError {
   );
 }
 
-function links(from: string, to: string): boolean {
+function linkIfFree(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
@@ -130,7 +130,7 @@ function links(from: string, to: string): boolean {
   }
 }
 
-function listens(server: net.Server, path: string): Promise<boolean> {
+function tryToListen(server: net.Server, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     server.once("error", () => resolve(false));
     server.listen({ path }, () => resolve(true));

@@ -27,7 +27,7 @@ function hourly(sinceMs: number): Account {
       sinceMs,
       sinceKey: 0,
       resetAtMs: null,
-      backfill: false,
+      isBackfilling: false,
       generation: 0,
       resets: [],
       own: null,

@@ -280,9 +280,9 @@ t.test(
     for (const period of [3600, 86_400]) {
       const made = put(period);
       const looking = beginBackfill(state, [made], noon)!;
-      t.equal(made.backfill, true);
+      t.equal(made.isBackfilling, true);
       await Promise.all([looking.finish(), daemon.commit(), daemon.commit()]);
-      t.equal(made.backfill, false);
+      t.equal(made.isBackfilling, false);
       t.ok(made.sinceMs < state.budgets.boundsOf(made, noon).startMs, "all of its period is known");
     }
     const later = put(7200);
@@ -290,7 +290,7 @@ t.test(
     const off = startDaemon([], { nowMs: noon, usageEnabled: false });
     const made = off.state.budgets.put(budget("/a", 3600, 5), { source: "manual", nowMs: noon });
     t.equal(beginBackfill(off.state, [made.budget], noon), null);
-    t.equal(made.budget.backfill, true, "the first start with usage on looks it up");
+    t.equal(made.budget.isBackfilling, true, "the first start with usage on looks it up");
   },
 );
 

@@ -262,9 +262,9 @@ t.test(
     const later = begin + 10 * hourMs;
     t.same(book.forgetIdle(later, 10), [], "its account isn't written yet");
     book.takeDirty();
-    budget.backfill = true;
+    budget.isBackfilling = true;
     t.same(book.forgetIdle(later, 10), [], "nor while its past is looked up");
-    budget.backfill = false;
+    budget.isBackfilling = false;
     t.same(
       book.forgetIdle(later, 10).map(({ child }) => child),
       ["spent"],

@@ -202,7 +202,7 @@ export const edgeStep = fc.oneof(
 export async function restarted({ store, nowMs }: TestDaemon): Promise<TestDaemon> {
   const daemon = startDaemon([], { nowMs, store: store.crash(), budgets: null });
   do await daemon.commit();
-  while (daemon.state.budgets.sorted().some(({ backfill }) => backfill));
+  while (daemon.state.budgets.sorted().some(({ isBackfilling }) => isBackfilling));
   return daemon;
 }
 

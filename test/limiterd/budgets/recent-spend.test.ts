@@ -23,7 +23,7 @@ function account(subject = "/team"): Account {
       updatedAtMs: 0,
       sinceMs: 0,
       sinceKey: 0,
-      backfill: false,
+      isBackfilling: false,
     },
     { atMs: null, resets: [] },
   );

@@ -228,7 +228,7 @@ t.test("a budget counts what sessions spend from its beginning on", async (t) =>
   const key = { user_path: "/agents", budget_key: { period: "session" } };
   await admin(daemon, to, "budgets.put", { ...key, amount: 5 });
   t.ok(isAdmitted(to, "/agents", "s1"));
-  t.equal(daemon.state.budgets.find(agents)!.backfill, false, "nothing is looked up");
+  t.equal(daemon.state.budgets.find(agents)!.isBackfilling, false, "nothing is looked up");
 });
 
 t.test(

@@ -90,7 +90,7 @@ t.test("an account that is deleted or recreated during a flush isn't written", a
   for (const change of ["deleted", "made anew"]) {
     const daemon = startDaemon([], { nowMs: noon, budgets: [own] });
     const proxy = client(daemon);
-    while (daemon.state.budgets.find(own)!.backfill) await daemon.commit();
+    while (daemon.state.budgets.find(own)!.isBackfilling) await daemon.commit();
     spend(proxy, "/a", usd);
     await daemon.commit();
     const { book, flushed } = { book: daemon.state.budgets, flushed: daemon.flush() };

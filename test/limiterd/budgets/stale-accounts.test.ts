@@ -219,7 +219,7 @@ t.test("a budget that is reset, deleted or made again while its past is looked u
     spend(proxy, "/a/b", 2 * usd);
     t.same(await everywhere(daemon), always(sums), what);
     t.notOk(
-      daemon.state.budgets.sorted().some(({ backfill }) => backfill),
+      daemon.state.budgets.sorted().some(({ isBackfilling }) => isBackfilling),
       `${what}: nothing is looked up any more`,
     );
   }

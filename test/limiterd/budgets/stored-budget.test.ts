@@ -30,7 +30,7 @@ const fields = {
   updatedAtMs: 2,
   sinceMs: 3,
   sinceKey: 4,
-  backfill: true,
+  isBackfilling: true,
 } as const;
 const budget: Budget = book.restore(fields);
 const stored = budgetChange(budget).value!;

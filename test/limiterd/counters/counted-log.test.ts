@@ -35,7 +35,7 @@ t.test("a batch holds one sum for each half of a window, whatever moved it", asy
     exactly([{ requests: 1, tokens: 0 }]),
     "the next begins anew",
   );
-  log.paused = true;
+  log.isPaused = true;
   log.add(all!, now, 1, 0);
   t.same(log.take(), []);
 });

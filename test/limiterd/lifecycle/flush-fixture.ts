@@ -177,7 +177,7 @@ export async function atRest({ state, commit }: TestDaemon): Promise<void> {
       written = true;
     });
     while (!written) await commit();
-  } while (state.budgets.sorted().some(({ backfill }) => backfill));
+  } while (state.budgets.sorted().some(({ isBackfilling }) => isBackfilling));
 }
 
 /**

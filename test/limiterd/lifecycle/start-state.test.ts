@@ -299,7 +299,7 @@ t.test(
       await tick();
       const made: Budget = state.budgets.find(hourly)!;
       t.equal(sumUsd(state.budgets.runningPeriod(made.own!, nowMs).spent), 2);
-      t.equal(made.backfill, false);
+      t.equal(made.isBackfilling, false);
     }
   },
 );
@@ -502,10 +502,10 @@ t.test(
     }
     t.equal(accountsLoaded(), 0);
     const next = await start(store.crash(), [], options);
-    t.equal(next.state.budgets.find(daily)!.backfill, true);
+    t.equal(next.state.budgets.find(daily)!.isBackfilling, true);
     await next.tick();
     const made = next.state.budgets.find(daily)!;
-    t.equal(made.backfill, false);
+    t.equal(made.isBackfilling, false);
     t.equal(sumUsd(next.state.budgets.runningPeriod(made.own!, nowMs).spent), 3);
   },
 );

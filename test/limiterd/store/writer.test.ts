@@ -21,9 +21,9 @@ import {
 import { createMemoryStore } from "../../support/memory-store.js";
 
 /** What the open batch has counted. */
-const nothing = (): { size: number; paused: boolean; take(): readonly unknown[] } => ({
+const nothing = (): { size: number; isPaused: boolean; take(): readonly unknown[] } => ({
   size: 0,
-  paused: false,
+  isPaused: false,
   take: () => [],
 });
 
@@ -238,17 +238,17 @@ t.test("a failed commit immediately pauses counts beyond the bound", async (t) =
   );
   void writer.write([{ table: "rules", key: "a", value: [1] }]);
   for (let waiting = 0; waiting < journalEntriesMax; waiting += journalCountedMax) {
-    t.equal(log.paused, false);
+    t.equal(log.isPaused, false);
     writer.noteCounted();
   }
-  t.equal(log.paused, false, "the store works as far as is known");
+  t.equal(log.isPaused, false, "the store works as far as is known");
   ends(new Error("no space"));
   await settled();
-  t.equal(log.paused, true);
+  t.equal(log.isPaused, true);
   timers[0]!();
   ends();
   await settled();
-  t.equal(log.paused, false);
+  t.equal(log.isPaused, false);
 });
 
 t.test("what waits for a store that fails is full at its bound, else never", async (t) => {
@@ -576,19 +576,19 @@ t.test("while the store fails, no more is taken down than may wait", async (t) =
   void writer.write([{ table: "rules", key: "a", value: [1] }]);
   await settled();
   for (let waiting = 0; waiting < journalEntriesMax; waiting += journalCountedMax) {
-    t.notOk(log.paused);
+    t.notOk(log.isPaused);
     log.size = journalCountedMax;
     writer.noteCounted();
   }
   writer.noteCounted();
-  t.ok(log.paused);
+  t.ok(log.isPaused);
   t.equal(
     writer.journal("p", 1, () => {}),
     false,
   );
   self.fail = false;
   for (const { ms, run } of timers) if (ms === 1000) run();
-  while (log.paused) await settled();
+  while (log.isPaused) await settled();
   t.equal(
     writer.journal("p", 1, () => {}),
     true,
@@ -663,7 +663,7 @@ function held() {
         },
       },
       onCommit: () =>
-        void events.push(`${queue.ended} ended, ${queue.committing ? "more" : "idle"}`),
+        void events.push(`${queue.ended} ended, ${queue.isCommitting ? "more" : "idle"}`),
     },
     1000,
   );
@@ -697,7 +697,7 @@ t.test("what waits is committed together, as much as fits into a slice", async (
   }
   t.equal(commits.length, 0);
   t.equal(queue.length, 0);
-  t.equal(queue.committing, false);
+  t.equal(queue.isCommitting, false);
   queue.pump();
   t.equal(commits.length, 0, "of nothing there is no commit");
 });
@@ -729,7 +729,7 @@ t.test(
     commits[0]!.fails(new Error("no space"));
     await settled();
     t.equal(queue.failing?.message, "no space");
-    t.equal(queue.committing, true, "it is to be tried again");
+    t.equal(queue.isCommitting, true, "it is to be tried again");
     queue.add([change("b")], () => {});
     queue.pump();
     t.equal(commits.length, 1, "nothing passes it");
@@ -780,7 +780,7 @@ t.test("a store that is broken is never tried again", async (t) => {
   await settled();
   t.same(results, [broken]);
   t.same(timers, []);
-  t.equal(queue.committing, true);
+  t.equal(queue.isCommitting, true);
   t.equal(events.at(-1), "state lost");
   queue.tryWrite([change("b")], (failing) => results.push(failing));
   t.same(results, [broken, broken], "what comes after it learns of it at once");
@@ -836,7 +836,7 @@ function writing() {
   const writer = new Writer(
     {
       store,
-      counted: { size: 0, paused: false, take: () => [] },
+      counted: { size: 0, isPaused: false, take: () => [] },
       schedule: () => {},
       onStoreState: () => {},
     },
@@ -919,11 +919,11 @@ t.test("changes that are added to the open batch are committed with its settles"
 
 t.test("a commit is stuck when it has neither been written nor failed for too long", async (t) => {
   let nowMs = 0;
-  const commits = { committing: false, ended: 0 };
+  const commits = { isCommitting: false, ended: 0 };
   const stuck = createStuckCommit(commits, () => nowMs);
   nowMs = stuckCommitMs * 2;
   t.equal(stuck(), null, "none runs");
-  commits.committing = true;
+  commits.isCommitting = true;
   nowMs += stuckCommitMs - 1;
   t.equal(stuck(), null);
   nowMs += 1;
@@ -932,6 +932,6 @@ t.test("a commit is stuck when it has neither been written nor failed for too lo
   t.equal(stuck(), null, "it has failed, and is tried again");
   nowMs += stuckCommitMs;
   t.equal(stuck(), "a write to the store hasn't ended for 120 s");
-  commits.committing = false;
+  commits.isCommitting = false;
   t.equal(stuck(), null);
 });

@@ -106,7 +106,7 @@ export const storeEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/store/lmdb/migrate-store.ts",
-    line: "const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });",
+    line: "const store = new LmdbStore(file, { root, meta, lock: null, isOwned: true, tables });",
     what: "the boolean turns",
     why: "the store is only read",
   },

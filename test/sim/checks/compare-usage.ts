@@ -134,7 +134,7 @@ export function usageDifference(
     ]),
   );
   for (const account of new Set(all)) {
-    if (hasStarted && account.budget.backfill) continue;
+    if (hasStarted && account.budget.isBackfilling) continue;
     const { scope, subject, models } = account.budget.definition;
     const spent = picosOf(spentOf(budgets, account, nowMs));
     const ofSession = sessionOf(account);

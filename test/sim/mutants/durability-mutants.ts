@@ -208,7 +208,7 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "log of spends not read",
     file: "limiterd/budgets/restore-budgets.js",
-    find: "fill(account, { recordKey, spends: image.spends });",
+    find: "fillFromStore(account, { recordKey, spends: image.spends });",
     put: "",
     often: false,
   },

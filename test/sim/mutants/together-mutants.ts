@@ -6,13 +6,13 @@ export const togetherMutants: readonly Mutant[] = (
     {
       name: "a small request passes an older large one that waits for another limit",
       file: "limiterd/waiting/wait-queues.js",
-      find: "const isOfClass = queue.refusedTurn === this.#turn && queue.order.refusesByClass === true;",
-      put: "if (queue.refusedTurn === this.#turn) return 0; const isOfClass = false;",
+      find: "const isRefusedByClass = queue.refusedTurn === this.#turn && queue.order.refusesByClass === true;",
+      put: "if (queue.refusedTurn === this.#turn) return 0; const isRefusedByClass = false;",
     },
     {
       name: "a new request overtakes those that wait for a budget",
       file: "limiterd/budgets/judge-budgets.js",
-      find: "waiters?.isBehindAt(awaited(account)) === true",
+      find: "waiters?.isBehindAt(awaitedAccount(account)) === true",
       put: "false",
     },
     {

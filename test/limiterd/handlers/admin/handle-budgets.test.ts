@@ -62,7 +62,7 @@ t.test(
     t.equal(spentBy(crashed, `/users/u${children - 1}`), 1);
     await daemon.state.accountsWritten;
     t.equal(accountsIn(daemon), children);
-    t.equal(daemon.state.budgets.sorted()[0]!.backfill, false);
+    t.equal(daemon.state.budgets.sorted()[0]!.isBackfilling, false);
     t.ok(Math.max(...sizes) <= windowsPerSlice, sizes.join());
   },
 );

@@ -29,7 +29,7 @@ interface Bench {
   batches: number;
 }
 
-async function bench(t: Test, owned = true): Promise<Bench> {
+async function bench(t: Test, isOwned = true): Promise<Bench> {
   const file = await filledStore(temporary(t));
   const root = openRoot(file);
   const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
@@ -45,7 +45,7 @@ async function bench(t: Test, owned = true): Promise<Bench> {
     },
   }) as Root;
   const tables = openTables(file, root);
-  const store = new LmdbStore(file, { root: failing, meta, lock: null, owned, tables });
+  const store = new LmdbStore(file, { root: failing, meta, lock: null, isOwned, tables });
   t.teardown(() => store.close());
   const made: Bench = { store, meta, trial: trialFile(file), failure: null, batches: 0 };
   return made;
@@ -150,11 +150,11 @@ t.test(
 );
 
 t.test("the first commit writes whose the store is where the start couldn't", async (t) => {
-  for (const owned of [false, true]) {
-    const made = await bench(t, owned);
+  for (const isOwned of [false, true]) {
+    const made = await bench(t, isOwned);
     t.equal(made.meta.get("owner"), undefined);
     await made.store.commit(some);
-    t.equal(made.meta.get("owner")?.toString(), owned ? undefined : ownerMark());
+    t.equal(made.meta.get("owner")?.toString(), isOwned ? undefined : ownerMark());
     await made.meta.remove("owner");
     await made.store.commit([put("rules", "b", 2)]);
     t.equal(made.meta.get("owner"), undefined, "once");
@@ -172,7 +172,7 @@ t.test("a close takes back its own mark alone", async (t) => {
     const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
     await meta.put("owner", Buffer.from(mark));
     const tables = openTables(file, root);
-    await new LmdbStore(file, { root, meta, lock: null, owned: true, tables }).close();
+    await new LmdbStore(file, { root, meta, lock: null, isOwned: true, tables }).close();
     const again = openRoot(file);
     const found: Meta = again.openDB({ name: "meta", encoding: "binary" });
     t.equal(found.get("owner")?.toString(), left);
