@@ -70,19 +70,19 @@ export function authenticate(
   const { masterKey, jwt } = credentials;
   const headers: RequestHeaders = request;
   const token = givenToken(request, area);
-  const wrong = typeof token === "string" ? wrongToken : token;
+  const denial = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
     const isManaged = looksLikeManagedKey(token);
     const hash = masterKey !== null || isManaged ? credentials.hashKey(token) : "";
     if (masterKey !== null && credentials.isHashOf(hash, masterKey)) {
       const path = requestedPath(credentials, area, headers);
       return path.failure === null
-        ? { ok: true, caller: headerCaller("authenticated", path, wrong) }
+        ? { ok: true, caller: headerCaller("authenticated", path, denial) }
         : { ok: false, failure: path.failure };
     }
     if (isManaged) {
       const path = requestedPath(credentials, area, headers);
-      return { ok: true, caller: headerCaller(hash, path, wrong) };
+      return { ok: true, caller: headerCaller(hash, path, denial) };
     }
     if (jwt !== null && looksLikeJwt(token)) {
       const verified = jwt.verify(token);
@@ -90,9 +90,9 @@ export function authenticate(
     }
   }
   // Clients of OpenAI's libraries always send some key.
-  const certified = request.tls?.userPath ?? null;
-  if (area !== "admin" && certified !== null)
-    return { ok: true, caller: authenticatedCaller(certified) };
+  const certificatePath = request.tls?.userPath ?? null;
+  if (area !== "admin" && certificatePath !== null)
+    return { ok: true, caller: authenticatedCaller(certificatePath) };
   if (
     typeof token === "string" &&
     area !== "admin" &&
@@ -100,15 +100,15 @@ export function authenticate(
     couldBeImportedKey(token)
   ) {
     const path = requestedPath(credentials, area, headers);
-    return { ok: true, caller: headerCaller(credentials.hashKey(token), path, wrong) };
+    return { ok: true, caller: headerCaller(credentials.hashKey(token), path, denial) };
   }
-  if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
+  if (masterKey !== null || jwt !== null) return { ok: false, failure: denial };
   if (area === "admin" && !credentials.isAdminOpen) return { ok: false, failure: needsMasterKey };
-  if (!credentials.open) return { ok: false, failure: wrong };
+  if (!credentials.open) return { ok: false, failure: denial };
   const path = requestedPath(credentials, area, headers);
   return {
     ok: true,
-    caller: headerCaller("none", path, area === "admin" ? needsMasterKey : wrong),
+    caller: headerCaller("none", path, area === "admin" ? needsMasterKey : denial),
   };
 }
 

@@ -173,7 +173,7 @@ function keyAuthentication(
 }
 
 /** The parts of the gateway that `mustAuthorizeFirst` uses. */
-interface DoorKeeper {
+interface AuthorizeFirstParts {
   readonly limiter: Limiter;
   readonly capacity: {
     readonly unauthenticated: { take(bytes: number): boolean; give(bytes: number): void };
@@ -186,7 +186,7 @@ interface DoorKeeper {
  * little memory, which this takes; when it is used up, callers are checked first.
  */
 export function mustAuthorizeFirst(
-  { limiter, capacity: { unauthenticated } }: DoorKeeper,
+  { limiter, capacity: { unauthenticated } }: AuthorizeFirstParts,
   { credential, pathFailure }: Caller,
   exchange: Exchange,
 ): boolean {

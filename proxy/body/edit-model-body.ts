@@ -100,13 +100,13 @@ export function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer 
   for (const splice of splices)
     length += Buffer.byteLength(splice.text) - (splice.end - splice.start);
   const result = Buffer.allocUnsafe(length);
-  let read = 0;
+  let position = 0;
   let written = 0;
   for (const splice of splices) {
-    written += bytes.copy(result, written, read, splice.start);
+    written += bytes.copy(result, written, position, splice.start);
     written += result.write(splice.text, written);
-    read = splice.end;
+    position = splice.end;
   }
-  bytes.copy(result, written, read);
+  bytes.copy(result, written, position);
   return result;
 }

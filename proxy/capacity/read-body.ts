@@ -95,8 +95,11 @@ interface Reading {
   readonly bytesMax: number;
 }
 
-/** Why a chunk can't be stored; null if it was. */
-function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "no_memory" | null {
+/** Appends a chunk. Returns why it can't be; null if it was appended. */
+function appendProblem(
+  { body, bytesMax }: Reading,
+  piece: Buffer,
+): "too_large" | "no_memory" | null {
   if (body.length + piece.length > bytesMax) return "too_large";
   return body.append(piece) ? null : "no_memory";
 }
@@ -114,7 +117,7 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResu
     };
     const onPiece = (piece: Buffer): void => {
       if (settle === null) return;
-      const reason = heldOrWhy(reading, piece);
+      const reason = appendProblem(reading, piece);
       if (reason === null) return;
       reading.body.discard();
       finish({ ok: false, reason });
@@ -162,7 +165,7 @@ function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promis
       resolve(result);
     };
     decoder.on("data", (piece: Buffer) => {
-      const reason = heldOrWhy(reading, piece);
+      const reason = appendProblem(reading, piece);
       if (reason !== null) finish({ ok: false, reason });
     });
     decoder.once("end", () => {
@@ -185,14 +188,14 @@ interface BodyMemory {
   give(bytes: number): void;
 }
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 export class HeldBody {
   length = 0;
   readonly #announced: number;
   readonly #memory: BodyMemory;
   /** A body of a single chunk, the usual case, isn't copied. */
-  #bytes: Buffer = nothing;
+  #bytes: Buffer = noBytes;
 
   /** `announced`: its Content-Length, or Infinity. */
   constructor(announced: number, memory: BodyMemory) {
@@ -229,14 +232,14 @@ export class HeldBody {
   /** Releases the memory of a refused body. */
   discard(): void {
     this.#memory.give(this.#bytes.length);
-    this.#bytes = nothing;
+    this.#bytes = noBytes;
     this.length = 0;
   }
 
   /** The whole body, in exactly its length. The caller owns it; nothing is kept here. */
   take(): Buffer {
     const bytes = this.#bytes;
-    this.#bytes = nothing;
+    this.#bytes = noBytes;
     const spare = bytes.length - this.length;
     if (spare === 0) return bytes;
     const exact = Buffer.allocUnsafeSlow(this.length);

@@ -331,7 +331,7 @@ export class CallDialects {
   /** The last target, because nearly every call has only one. */
   #provider: ProviderConfig | null = null;
   #model = "";
-  #last: ReturnType<typeof chooseDialect> = null;
+  #lastDialect: ReturnType<typeof chooseDialect> = null;
 
   constructor(operation: Operation, call: CallTraits) {
     this.#operation = operation;
@@ -340,11 +340,11 @@ export class CallDialects {
 
   /** Null if this target can't serve the call. */
   dialectAt(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
-    if (provider === this.#provider && model === this.#model) return this.#last;
+    if (provider === this.#provider && model === this.#model) return this.#lastDialect;
     this.#provider = provider;
     this.#model = model;
-    this.#last = this.#choose(provider, model);
-    return this.#last;
+    this.#lastDialect = this.#choose(provider, model);
+    return this.#lastDialect;
   }
 
   #choose(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {

@@ -202,7 +202,7 @@ async function relay(
     gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
     const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.countAttempt(attempt);
-    gateway.metrics.reports.attempt(attempt);
+    gateway.metrics.reports.noteAttempt(attempt);
   }
   return { forwarded, objectText: answerText };
 }

@@ -256,9 +256,9 @@ export function reportDetails(
   const agent = exchange.header("user-agent");
   const { session, userPath } = record;
   if (session !== "" && userPath !== null && agent !== undefined)
-    reports.agent({ session, userPath }, redactKeys(agent), endedMonoMs);
+    reports.noteAgent({ session, userPath }, redactKeys(agent), endedMonoMs);
   const isPlain = kind === "answered" && !hasDetails(record);
-  if (!isPlain && reports.hasRoom(kind !== "failed"))
+  if (!isPlain && reports.hasRoom(kind === "failed" ? "major" : "minor"))
     reports.add(detailsOf(ended, kind, reports.keepsTexts), endedMonoMs);
 }
 

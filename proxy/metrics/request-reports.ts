@@ -53,8 +53,8 @@ export class RequestReports {
   /** Whether details are kept. */
   readonly #keepsDetails: boolean;
   readonly keepsTexts: boolean;
-  #waiting: Detail[] = [];
-  #counts = requestKinds.map(() => 0);
+  #waitingDetails: Detail[] = [];
+  #requestCounts = requestKinds.map(() => 0);
   #tokens = 0;
   #cost = 0;
   readonly #ownUs = new Uint32Array(bucketsMax);
@@ -76,7 +76,7 @@ export class RequestReports {
   }
 
   /** Counts an attempt at a target. */
-  attempt(attempt: EndedAttempt): void {
+  noteAttempt(attempt: EndedAttempt): void {
     this.#trafficOf(attempt.target).add(attempt, this.keepsTexts);
     this.#schedule();
   }
@@ -89,26 +89,26 @@ export class RequestReports {
 
   /** Counts a request that has ended. */
   noteRequest(kind: RequestKind, { usage, cost }: Pick<RequestRecord, "usage" | "cost">): void {
-    this.#counts[requestKinds.indexOf(kind)]!++;
+    this.#requestCounts[requestKinds.indexOf(kind)]!++;
     if (usage !== null) this.#tokens += usage.totalTokens;
     if (cost !== null) this.#cost += costUsd(cost);
     this.#schedule();
   }
 
   /** Whether there is room for details. Minor ones take at most a quarter of it. */
-  hasRoom(isMinor: boolean): boolean {
-    const max = isMinor ? detailsPerReport / 4 : detailsPerReport;
-    return this.#keepsDetails && this.#waiting.length < max;
+  hasRoom(importance: "minor" | "major"): boolean {
+    const max = importance === "minor" ? detailsPerReport / 4 : detailsPerReport;
+    return this.#keepsDetails && this.#waitingDetails.length < max;
   }
 
   /** Adds the details of a request; only while there is room. */
   add(report: RequestReport, endedMonoMs: number): void {
-    this.#waiting.push({ report, endedMonoMs });
+    this.#waitingDetails.push({ report, endedMonoMs });
     this.#schedule();
   }
 
   /** The client of a session. Others on other paths may have chosen the same name. */
-  agent(
+  noteAgent(
     { session, userPath }: { readonly session: string; readonly userPath: string },
     agent: string,
     nowMonoMs: number,
@@ -139,19 +139,19 @@ export class RequestReports {
       for (const traffic of byModel.values())
         if (traffic.attempts > 0) targets.push(traffic.take(nowMonoMs));
     const body = {
-      requests: this.#waiting.map(({ endedMonoMs, report }) => [
+      requests: this.#waitingDetails.map(({ endedMonoMs, report }) => [
         Math.max(0, Math.round(nowMonoMs - endedMonoMs)),
         report,
       ]),
-      counts: this.#counts,
+      counts: this.#requestCounts,
       tokens: this.#tokens,
       cost: this.#cost,
       targets,
       own_us: sparseCounts(this.#ownUs),
       agents: this.#agents,
     };
-    this.#waiting = [];
-    this.#counts = requestKinds.map(() => 0);
+    this.#waitingDetails = [];
+    this.#requestCounts = requestKinds.map(() => 0);
     this.#tokens = 0;
     this.#cost = 0;
     this.#ownUs.fill(0);
@@ -199,8 +199,8 @@ class TargetTraffic {
   readonly #model: string;
   attempts = 0;
   #failures = failureKinds.map(() => 0);
-  readonly #first = new Uint32Array(bucketsMax);
-  readonly #whole = new Uint32Array(bucketsMax);
+  readonly #firstByteTimes = new Uint32Array(bucketsMax);
+  readonly #wholeTimes = new Uint32Array(bucketsMax);
   #tokens = 0;
   #tokenMs = 0;
   #lastError: { readonly text: string; readonly monoMs: number } | null = null;
@@ -219,9 +219,9 @@ class TargetTraffic {
       this.#lastError = { text: errorText(forwarded, kind, keepsTexts), monoMs: endedMonoMs };
       return;
     }
-    this.#whole[bucketOf(endedMonoMs - startedMonoMs)]!++;
+    this.#wholeTimes[bucketOf(endedMonoMs - startedMonoMs)]!++;
     if (firstByteMonoMs === null) return;
-    this.#first[bucketOf(firstByteMonoMs - startedMonoMs)]!++;
+    this.#firstByteTimes[bucketOf(firstByteMonoMs - startedMonoMs)]!++;
     const streamedMs = Math.round(endedMonoMs - firstByteMonoMs);
     if (!stream || usage === null || estimated || streamedMs <= 0) return;
     this.#tokens += usage.outputTokens;
@@ -235,8 +235,8 @@ class TargetTraffic {
       model: this.#model,
       attempts: this.attempts,
       failures: this.#failures,
-      first: sparseCounts(this.#first),
-      whole: sparseCounts(this.#whole),
+      first: sparseCounts(this.#firstByteTimes),
+      whole: sparseCounts(this.#wholeTimes),
       tokens: this.#tokens,
       token_ms: this.#tokenMs,
       ...(error === null
@@ -248,8 +248,8 @@ class TargetTraffic {
     };
     this.attempts = 0;
     this.#failures = failureKinds.map(() => 0);
-    this.#first.fill(0);
-    this.#whole.fill(0);
+    this.#firstByteTimes.fill(0);
+    this.#wholeTimes.fill(0);
     this.#tokens = 0;
     this.#tokenMs = 0;
     this.#lastError = null;
@@ -304,7 +304,7 @@ function errorText(
   );
 }
 
-const words: Readonly<Record<string, string>> = {
+const errnoTexts: Readonly<Record<string, string>> = {
   ECONNRESET: "the provider reset the connection",
   ECONNREFUSED: "the provider refuses connections",
   EPIPE: "the provider closed the connection",
@@ -314,5 +314,5 @@ const words: Readonly<Record<string, string>> = {
 
 /** A message in which codes of Node are replaced by words. */
 export function redactedWords(message: string): string {
-  return message.replace(/\bE[A-Z]{4,}\b/g, (code) => words[code] ?? code);
+  return message.replace(/\bE[A-Z]{4,}\b/g, (code) => errnoTexts[code] ?? code);
 }

@@ -12,13 +12,13 @@ const pieceBytes = 16 * largeBodyBytes;
 export class SentBody {
   /** The length of the body. */
   readonly bytes: number;
-  #bytes: Buffer | null;
+  #body: Buffer | null;
   /** In Latin-1. */
   #fields: string | null = null;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes.length;
-    this.#bytes = bytes;
+    this.#body = bytes;
   }
 
   /** Whether it is sent in pieces. */
@@ -39,13 +39,13 @@ export class SentBody {
   }
 
   wholeBody(): Buffer {
-    assert(this.#bytes !== null, "a released body isn't sent again");
-    return this.#bytes;
+    assert(this.#body !== null, "a released body isn't sent again");
+    return this.#body;
   }
 
   /** JSON of the body, or of the fields that were kept when it was released. */
   get fields(): Buffer | null {
-    if (this.#bytes !== null || this.#fields === null) return this.#bytes;
+    if (this.#body !== null || this.#fields === null) return this.#body;
     return Buffer.from(this.#fields, "latin1");
   }
 
@@ -55,6 +55,6 @@ export class SentBody {
    */
   release(fields: string | null = null): void {
     this.#fields = fields;
-    this.#bytes = null;
+    this.#body = null;
   }
 }

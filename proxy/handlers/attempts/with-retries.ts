@@ -75,7 +75,7 @@ export async function withRetries(
     const endedMonoMs = gateway.monoMs();
     const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.countAttempt(attempt);
-    gateway.metrics.reports.attempt(attempt);
+    gateway.metrics.reports.noteAttempt(attempt);
     trace?.ended(forwarded, endedMonoMs);
     record.addAttempt({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });
     const { refused: part = null } = forwarded;

@@ -47,8 +47,8 @@ const quoted = '"(?:[\\t\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\
 const extensionForm = new RegExp(`^(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
 const framingInTrailers = /(?:^|\n)(?:content-length|transfer-encoding):/i;
 
-const none = Buffer.alloc(0);
-const return_ = 0x0d;
+const noBytes = Buffer.alloc(0);
+const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 const semicolon = 0x3b;
 
@@ -58,11 +58,11 @@ export class AnswerParser {
   /** How long the provider keeps an idle connection open; null if it doesn't say. */
   keptAliveMs: number | null = null;
   isPaused = false;
-  readonly #to: AnswerReceiver;
+  readonly #receiver: AnswerReceiver;
   #state: State = "over";
   #isHeadRequest = false;
   /** The beginning of a head or of trailers, or bytes that arrived during a pause. */
-  #unparsed: Buffer = none;
+  #unparsed: Buffer = noBytes;
   /** The missing bytes of the body or of the chunk. */
   #bytesLeft = 0;
   #sizeDigits = 0;
@@ -70,8 +70,8 @@ export class AnswerParser {
   #isEnded = true;
   #isClosed = false;
 
-  constructor(to: AnswerReceiver) {
-    this.#to = to;
+  constructor(receiver: AnswerReceiver) {
+    this.#receiver = receiver;
   }
 
   /** Whether an answer is expected or arriving. */
@@ -83,7 +83,7 @@ export class AnswerParser {
   begin(method: string): void {
     this.#state = "head";
     this.#isHeadRequest = method === "HEAD";
-    this.#unparsed = none;
+    this.#unparsed = noBytes;
     this.#isEnded = false;
     this.isPaused = false;
   }
@@ -114,7 +114,7 @@ export class AnswerParser {
     if (!this.isPaused) return;
     this.isPaused = false;
     const unparsed = this.#unparsed;
-    this.#unparsed = none;
+    this.#unparsed = noBytes;
     if (unparsed.length > 0) this.read(unparsed);
     else this.#mayEnd(0);
     if (this.#isClosed && !this.isPaused) this.close();
@@ -135,18 +135,18 @@ export class AnswerParser {
     if (extra > 0) this.keepsAlive = false;
     if (this.isPaused) return;
     this.#isEnded = true;
-    this.#to.onEnd();
+    this.#receiver.onEnd();
   }
 
   /** Returns where the body begins, or -1 if the head isn't complete yet. */
   #readHeads(received: Buffer): number {
     const unparsedBytes = this.#unparsed.length;
     const bytes = unparsedBytes === 0 ? received : Buffer.concat([this.#unparsed, received]);
-    this.#unparsed = none;
+    this.#unparsed = noBytes;
     let position = 0;
     while (this.#state === "head" && !this.isPaused) {
       // Some servers send an extra line after a body.
-      while (bytes[position] === return_ && bytes[position + 1] === lineFeed) position += 2;
+      while (bytes[position] === carriageReturn && bytes[position + 1] === lineFeed) position += 2;
       const end = bytes.indexOf("\r\n\r\n", position, "latin1");
       if ((end === -1 ? bytes.length : end) - position > answerHeadBytesMax)
         throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
@@ -203,16 +203,16 @@ export class AnswerParser {
       throw new BrokenAnswer("its answer has a length and a transfer encoding");
     if (status === 101) throw new BrokenAnswer("it answered 101, which wasn't asked for");
     if (status >= 200) this.#expectBody(status, length, isChunked);
-    const isOld = head.charCodeAt(7) === 0x30;
-    this.keepsAlive = isOld
+    const isHttp10 = head.charCodeAt(7) === 0x30;
+    this.keepsAlive = isHttp10
       ? /,[\t ]*keep-alive[\t ]*(?:,|$)/i.test(connection)
       : connection === "" || !/,[\t ]*close[\t ]*(?:,|$)/i.test(connection);
     // Some servers announce a body with these statuses, which must not have one, and send it.
-    const isUncertain = (status === 204 || status === 304) && (isChunked || length > 0);
-    if (isUncertain || this.#state === "close") this.keepsAlive = false;
+    const mayHaveBody = (status === 204 || status === 304) && (isChunked || length > 0);
+    if (mayHaveBody || this.#state === "close") this.keepsAlive = false;
     if (status < 200 && !this.keepsAlive)
       throw new BrokenAnswer(`it ends the connection with an informational answer`);
-    if (!this.#to.onHead(status, rawHeaders) && status >= 200) this.isPaused = true;
+    if (!this.#receiver.onHead(status, rawHeaders) && status >= 200) this.isPaused = true;
   }
 
   #expectBody(status: number, length: number, isChunked: boolean): void {
@@ -251,7 +251,7 @@ export class AnswerParser {
   }
 
   #pass(chunk: Buffer): void {
-    if (!this.#to.onData(chunk)) this.isPaused = true;
+    if (!this.#receiver.onData(chunk)) this.isPaused = true;
   }
 
   /** Passes the data of all chunks in `bytes` on as one piece. */
@@ -269,7 +269,7 @@ export class AnswerParser {
       } else this.#readFraming(bytes[position++]!);
     }
     // Sets the state before passing the data on, which may end the call.
-    const trailers = this.#state === "trailers" ? bytes.subarray(position) : none;
+    const trailers = this.#state === "trailers" ? bytes.subarray(position) : noBytes;
     if (filled > 0) this.#pass(filled === out.length ? out : out.subarray(0, filled));
     if (this.#state !== "trailers") return position;
     if (this.isPaused) this.#hold(trailers);
@@ -282,7 +282,7 @@ export class AnswerParser {
       case "size":
         return this.#readSize(byte);
       case "extension":
-        if (byte === return_) return this.#endExtension();
+        if (byte === carriageReturn) return this.#endExtension();
         this.#extension += String.fromCharCode(byte);
         if (this.#extension.length > chunkExtensionBytesMax)
           throw new BrokenAnswer("a chunk of its answer has a long extension");
@@ -292,7 +292,7 @@ export class AnswerParser {
         this.#state = this.#bytesLeft === 0 ? "trailers" : "chunk";
         return;
       case "chunkReturn":
-        expect(byte, return_);
+        expect(byte, carriageReturn);
         this.#state = "chunkEnd";
         return;
       default:
@@ -310,7 +310,7 @@ export class AnswerParser {
       return;
     }
     if (this.#sizeDigits === 0) throw new BrokenAnswer("a chunk of its answer has no size");
-    if (byte === return_) this.#state = "sizeEnd";
+    if (byte === carriageReturn) this.#state = "sizeEnd";
     else if (byte === semicolon) {
       this.#state = "extension";
       this.#extension = ";";
@@ -326,8 +326,8 @@ export class AnswerParser {
   #readTrailers(received: Buffer): void {
     const bytes =
       this.#unparsed.length === 0 ? received : Buffer.concat([this.#unparsed, received]);
-    this.#unparsed = none;
-    const hasNone = bytes[0] === return_ && bytes[1] === lineFeed;
+    this.#unparsed = noBytes;
+    const hasNone = bytes[0] === carriageReturn && bytes[1] === lineFeed;
     const end = hasNone ? -2 : bytes.indexOf("\r\n\r\n", 0, "latin1");
     if ((end === -1 ? bytes.length : end) > answerHeadBytesMax)
       throw new BrokenAnswer("the trailers of its answer are too long");
@@ -386,7 +386,7 @@ function readTimeoutMs(value: string): number | null {
 function mayBecomeHead(bytes: Buffer, position: number): boolean {
   const first = bytes.toString("latin1", position, position + firstOfHead.length);
   const lineEnd = bytes.indexOf(lineFeed, position);
-  const isLine = lineEnd === -1 || bytes[lineEnd - 1] === return_;
+  const isLine = lineEnd === -1 || bytes[lineEnd - 1] === carriageReturn;
   return (isLine && firstOfHead.startsWith(first)) || first === "\r";
 }
 

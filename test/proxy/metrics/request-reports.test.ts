@@ -69,8 +69,8 @@ t.test("counts, targets and keepsDetails go in one report, and begin again", asy
   reports.noteRequest("answered", { usage: null, cost: null });
   reports.notePreparation(0.3);
   reports.notePreparation(-1);
-  reports.attempt(attempt);
-  reports.attempt({
+  reports.noteAttempt(attempt);
+  reports.noteAttempt({
     ...attempt,
     forwarded: {
       ...attempt.forwarded,
@@ -122,26 +122,26 @@ t.test("while the daemon is away, counts gather", async (t) => {
 t.test("details, targets and agents are bounded", async (t) => {
   const { reports, sent, tick } = collecting();
   let minor = 0;
-  for (; reports.hasRoom(true); minor++) reports.add(detail, 0);
+  for (; reports.hasRoom("minor"); minor++) reports.add(detail, 0);
   t.ok(minor < detailsPerReport, "failures have room beyond refusals");
-  while (reports.hasRoom(false)) reports.add(detail, 0);
+  while (reports.hasRoom("major")) reports.add(detail, 0);
   for (let i = 0; i < 1000; i++) {
-    reports.attempt({ ...attempt, target: { provider: "p", model: `m${i}` } });
-    reports.agent({ session: `s${i}`, userPath: "/team" }, "agent", 0);
+    reports.noteAttempt({ ...attempt, target: { provider: "p", model: `m${i}` } });
+    reports.noteAgent({ session: `s${i}`, userPath: "/team" }, "agent", 0);
   }
   tick();
   t.equal(sent[0]?.requests.length, detailsPerReport);
   t.equal(sent[0]?.targets.length, 201);
   t.match(sent[0]?.targets.at(-1), { provider: "other", model: "other", attempts: 800 });
   t.equal(sent[0]?.agents.length, 200);
-  t.equal(collecting(false).reports.hasRoom(false), false, "none are kept");
+  t.equal(collecting(false).reports.hasRoom("major"), false, "none are kept");
 });
 
 t.test("an operator may keep the codes of errors alone", async (t) => {
   const { reports, sent, tick } = collecting(true, false);
   const error = { status: 400, code: "context_window", message: "a secret of the prompt" };
   const failed = { ...attempt.forwarded, status: 400, outcome: "upstream_error" as const };
-  reports.attempt({ ...attempt, forwarded: { ...failed, error } });
+  reports.noteAttempt({ ...attempt, forwarded: { ...failed, error } });
   tick();
   t.match(sent[0], exactly({ targets: [{ last_error: "400 context_window" }] }));
 });
