@@ -111,9 +111,9 @@ function moveLease(
       headers: null,
       key: null,
     });
-  const { target, headers } = verdict;
+  const { target: chosenIndex, headers } = verdict;
   const lsn = admissionLsn(state);
-  const chosen = targets[target]!;
+  const chosen = targets[chosenIndex]!;
   const { userPath } = onPath;
   const shadowed = settings.rateLimitsEnabled
     ? admitShadows(
@@ -133,7 +133,7 @@ function moveLease(
     counters: withShadows(inRuleOrder(verdict.counters, onPath.counters), shadowed),
     refusedBy: joinIds(onPath.refusedBy, refusedBy),
   };
-  const atTarget = meteredAtNext(onPath.hold, demands, { index: target, session, uses });
+  const atTarget = meteredAtNext(onPath.hold, demands, { index: chosenIndex, session, uses });
   const {
     lease: holding,
     allowance,
@@ -142,11 +142,10 @@ function moveLease(
     ? { lease: newLease, allowance: undefined, cap: undefined }
     : holdFirst(state, newLease, atTarget, { nowMs, mustDecide });
   peer.leases.set(lease, holding);
-  const index = reroute.targets.indexOf(chosen);
   peer.send({
     kind: "admitted",
     id,
-    target: index,
+    target: reroute.targets.indexOf(chosen),
     admittedAtMs: nowMs,
     lsn,
     headers,

@@ -139,6 +139,7 @@ function putBudget(state: DaemonState, body: unknown, nowMs: number, ports: Admi
       );
     const inert = budgetsInert(configured.usageEnabled);
     const edited = formerKey === null ? existing : budgets.find(formerKey);
+    // What the body leaves out is kept only if the budget exists now, so it is read again.
     const definition =
       edited === null ? written : parse({ ...keptFields(edited), ...(move.body as object) });
     if (definition === null) return null;
@@ -218,14 +219,14 @@ async function resetInSlices(
   ids: readonly string[],
   ports: AdminPorts,
 ): Promise<void> {
-  const all = [{ subject: "all budgets", before: null, after: null }];
+  const auditedChanges = [{ subject: "all budgets", before: null, after: null }];
   let written = Promise.resolve<Error | null>(null);
   for (let i = 0; i < ids.length; i += limitsPerTurn) {
     if (i > 0) await state.yieldToEventLoop();
     if (state.isStopping) return;
     const nowMs = state.wallMs();
     const resets = ids.slice(i, i + limitsPerTurn).map((id) => budgetReset(id, nowMs));
-    const audit = i === 0 ? state.audit.record(all, ports.request, nowMs) : [];
+    const audit = i === 0 ? state.audit.record(auditedChanges, ports.request, nowMs) : [];
     ({ written } = applyDefinitions(state, resets, nowMs, audit));
   }
   // Commits are in order, so it is enough to wait for the last one.

@@ -113,10 +113,10 @@ export function explainNow(
   const enqueued = enqueuedItems(state, nowMs, request.userPath).filter(({ user_path: subject }) =>
     isShown({ scope: "user_path", subject }, viewer),
   );
-  const nearest = loopsFor(state, request.userPath);
-  const onLoops =
-    nearest !== null && isShown({ scope: "user_path", subject: nearest.userPath }, viewer)
-      ? nearest
+  const nearestLoops = loopsFor(state, request.userPath);
+  const shownLoops =
+    nearestLoops !== null && isShown({ scope: "user_path", subject: nearestLoops.userPath }, viewer)
+      ? nearestLoops
       : null;
   return {
     ...explainVerdict(settings.rateLimitsEnabled ? book : noRules, request, {
@@ -131,7 +131,9 @@ export function explainNow(
       isShown(budget, viewer),
     ),
     ...(enqueued.length === 0 ? {} : { enqueued }),
-    ...(onLoops === null ? {} : { loops: { user_path: onLoops.userPath, ...onLoops.loops } }),
+    ...(shownLoops === null
+      ? {}
+      : { loops: { user_path: shownLoops.userPath, ...shownLoops.loops } }),
   };
 }
 

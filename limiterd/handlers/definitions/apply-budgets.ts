@@ -48,8 +48,8 @@ export function budgetDeletion(budget: BudgetKey): Definition {
 }
 
 /** A reset of the running period of a budget. */
-export function budgetReset(key: string, nowMs: number): Definition {
-  return { kind: "budget_resets", key, value: [nowMs] };
+export function budgetReset(id: string, nowMs: number): Definition {
+  return { kind: "budget_resets", key: id, value: [nowMs] };
 }
 
 export function anchorsDefinition(anchors: ResetAnchors): Definition {
