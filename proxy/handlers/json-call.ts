@@ -10,6 +10,7 @@ import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { denialOfDense } from "../auth/caller.js";
+import { withoutMark } from "../body/byte-order-mark.js";
 import { ClientBody } from "../body/client-body.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
@@ -141,15 +142,6 @@ function rewriteMistaken(
   if (spare >= 0) memory.give(spare);
   else if (!memory.take(-spare)) return { ok: false, failure: noMemory() };
   return own.ok ? { ok: true, bytes: written, dropped: own.dropped } : own;
-}
-
-const byteOrderMark = Buffer.from("\ufeff");
-
-/** Programs on Windows begin a text with a byte order mark; no provider reads JSON after it. */
-function withoutMark(bytes: Buffer): Buffer {
-  return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
-    ? bytes.subarray(byteOrderMark.length)
-    : bytes;
 }
 
 /** The model in the path, which overrides the body's, or the default of the operation. */

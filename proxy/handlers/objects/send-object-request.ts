@@ -6,6 +6,7 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../../shared/operation.js";
 import { denialOfDense } from "../../auth/caller.js";
+import { withoutMark } from "../../body/byte-order-mark.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../../body/count-values.js";
 import { boundaryOf, FieldFinder } from "../../body/multipart.js";
 import type { Gateway, Provider } from "../../gateway.js";
@@ -91,21 +92,22 @@ export async function readObjectBody(
   }
   const result = await exchange.readBody(bytesMax);
   if (!result.ok) return { ok: false, failure: unreadBody(result, bytesMax) };
-  if (result.bytes.length === 0) return withoutFields(null);
+  const bytes = withoutMark(result.bytes);
+  if (bytes.length === 0) return withoutFields(null);
   const { isUtf8 } = gateway;
   const denial = denialOfDense(gateway.limiter, caller, () =>
-    hasMoreValues(result.bytes, unauthenticatedValuesMax),
+    hasMoreValues(bytes, unauthenticatedValuesMax),
   );
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
   const parsed =
     operation === "message_batches"
-      ? await parseBatchRequests(result.bytes, isUtf8, {
+      ? await parseBatchRequests(bytes, isUtf8, {
           nextTurn: nextSliceOf(caller, gateway),
           modelProblem: (model, param) => modelProblem(gateway, model, param),
         })
-      : parseObjectBody(result.bytes, isUtf8);
-  return parsed.ok ? { ...parsed, body: result.bytes } : parsed;
+      : parseObjectBody(bytes, isUtf8);
+  return parsed.ok ? { ...parsed, body: bytes } : parsed;
 }
 
 /** The provider reads a batch as it is, and reports a name that it doesn't know hours later. */

@@ -468,3 +468,10 @@ t.test("a form that names a file for a container isn't taken but from the operat
   const file = { ...request, body: body.replace('"file_id"', '"file"; filename="a"') };
   t.equal((await asTenant(fake, file)).status, 200);
 });
+
+t.test("a byte order mark before JSON isn't sent on", async (t) => {
+  const fake = fakeGateway(yaml);
+  const body = '{"metadata":{}}';
+  t.match(await ask(fake, { path: "/v1/conversations", body: `\ufeff${body}` }), { status: 200 });
+  t.match(fake.sent, exactly([{ body }]));
+});
