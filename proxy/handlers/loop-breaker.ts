@@ -71,9 +71,9 @@ const noBytes = Buffer.alloc(0);
 
 export class LoopBreaker {
   readonly #digest: (head: string, body: Buffer) => string;
-  readonly #times: () => LoopTimes | null;
+  readonly #timesOfRules: () => LoopTimes | null;
   /** The requests that were answered, by their keys, the least recent first. */
-  readonly #sent = new Map<string, SentTurn>();
+  readonly #answered = new Map<string, SentTurn>();
 
   /**
    * `times`: the repetitions after which the first and the last rule act; null if there are no
@@ -81,7 +81,7 @@ export class LoopBreaker {
    */
   constructor(digest: (head: string, body: Buffer) => string, times: () => LoopTimes | null) {
     this.#digest = digest;
-    this.#times = times;
+    this.#timesOfRules = times;
   }
 
   /**
@@ -93,7 +93,7 @@ export class LoopBreaker {
     fields: Readonly<Record<string, unknown>>,
     texts: LongTexts,
   ): AgentTurn | null {
-    const times = this.#times();
+    const times = this.#timesOfRules();
     if (times === null) return null;
     const atMost = { times: times.max, turns: times.turns?.max ?? 0 };
     const end = conversationEnd(operation, fields, texts, atMost);
@@ -119,14 +119,14 @@ export class LoopBreaker {
     if (!turn.hasIds && session === "") return { turn, key: null, sent: 0 };
     const keyParts = [caller.userPath, caller.credential, session, model, turn.digest];
     const key = this.#digest(JSON.stringify(keyParts), noBytes);
-    const earlier = this.#sent.get(key);
+    const earlier = this.#answered.get(key);
     const isKnown = earlier !== undefined && nowMonoMs - earlier.endedMonoMs < repeatedRequestMs;
     return { turn, key, sent: 1 + (isKnown ? earlier.times : 0) };
   }
 
   /** Whether the turn could be a loop, depending on the rule of the caller's path. */
   suspects({ turn: { repeated, repeatedCalls, turns }, sent }: WatchedTurn): boolean {
-    const { min = 0, turns: turnsMin } = this.#times() ?? {};
+    const { min = 0, turns: turnsMin } = this.#timesOfRules() ?? {};
     const { times } = repeatedCalls ?? repeated ?? { times: 0 };
     if (min > 0 && Math.max(times, sent) >= min) return true;
     return turnsMin !== undefined && turns >= turnsMin.min;
@@ -149,14 +149,14 @@ export class LoopBreaker {
    */
   noteAnswer({ key }: WatchedTurn, startedMonoMs: number, nowMonoMs: number): void {
     if (key === null) return;
-    const earlier = this.#sent.get(key);
-    this.#sent.delete(key);
+    const earlier = this.#answered.get(key);
+    this.#answered.delete(key);
     const isKnown = earlier !== undefined && nowMonoMs - earlier.endedMonoMs < repeatedRequestMs;
     const times = isKnown ? earlier.times + (startedMonoMs >= earlier.endedMonoMs ? 1 : 0) : 1;
-    this.#sent.set(key, { times: Math.min(times, loopTimesMax), endedMonoMs: nowMonoMs });
-    if (this.#sent.size <= repeatedRequestsMax) return;
-    for (const oldest of this.#sent.keys()) {
-      this.#sent.delete(oldest);
+    this.#answered.set(key, { times: Math.min(times, loopTimesMax), endedMonoMs: nowMonoMs });
+    if (this.#answered.size <= repeatedRequestsMax) return;
+    for (const oldest of this.#answered.keys()) {
+      this.#answered.delete(oldest);
       return;
     }
   }

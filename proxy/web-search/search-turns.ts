@@ -328,12 +328,12 @@ class TurnExchange extends DelegatedExchange {
 
   override begin(status: number, headers: readonly string[]): void {
     this.#hasBegun = true;
-    this.#head(status, headers);
+    this.#setHead(status, headers);
     this.isStream = headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream");
     if (this.isStream && !this.#outer.hasBegun) this.#outer.begin(status, this.headers);
   }
 
-  #head(status: number, headers: readonly string[]): void {
+  #setHead(status: number, headers: readonly string[]): void {
     this.status = status;
     this.headers = pairsWhose(headers, (name) => !/^content-length$/i.test(name));
   }
@@ -362,7 +362,7 @@ class TurnExchange extends DelegatedExchange {
     encoding: "latin1" | "utf8",
   ): void {
     this.#hasBegun = true;
-    this.#head(status, headers);
+    this.#setHead(status, headers);
     this.#keep(Buffer.from(body, encoding));
     this.#end();
   }

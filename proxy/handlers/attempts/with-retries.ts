@@ -53,13 +53,14 @@ export async function withRetries(
   const { targetHealth, targetLoad } = gateway;
   const firstMonoMs = gateway.monoMs();
   let startedMonoMs = firstMonoMs;
+  /** Retries as `retries` allows; `resent` also counts requests sent again without a part. */
   let retried = 0;
   let refused =
     gateway.refusals.refused.size === 0
       ? nothingRefused
       : { reasoning: false, fields: gateway.refusals.of(target, operation) };
   let partsRemoved = 0;
-  const learned: string[] = [];
+  const refusedPaths: string[] = [];
   for (let resent = 0; ; resent++) {
     record.attemptCount++;
     const attempted = { target, operation, stream, resent };
@@ -78,16 +79,16 @@ export async function withRetries(
     gateway.metrics.reports.noteAttempt(attempt);
     trace?.ended(forwarded, endedMonoMs);
     record.addAttempt({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });
-    const { refused: part = null } = forwarded;
+    const part = forwarded.refused ?? null;
     if (forwarded.outcome === "complete")
-      for (const path of learned) gateway.refusals.learn(target, operation, path);
+      for (const path of refusedPaths) gateway.refusals.learn(target, operation, path);
     if (part === null && forwarded.failed === null) return forwarded;
     const mayRemove =
       part !== null && isRepeatable && partsRemoved < refusedPartsMax && !exchange.gone;
     if (mayRemove && !isRemoved(refused, part) && mayLose(part)) {
       partsRemoved++;
       refused = withPart(refused, part);
-      if (part.kind === "field" && part.isLasting) learned.push(part.path);
+      if (part.kind === "field" && part.isLasting) refusedPaths.push(part.path);
       record.addEarlierFailure(target, `${forwarded.status} ${nameOf(part)}`);
       forwarded = settleAttempt(context, forwarded);
       startedMonoMs = endedMonoMs;
