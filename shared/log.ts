@@ -83,7 +83,10 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
       handOver();
       destination.flush(done);
     },
-    /** pino calls it after each line of the level `fatal`. */
+    /**
+     * pino calls it after each line of the level `fatal`. Lines that the thread pool is writing
+     * may come after that line.
+     */
     flushSync(): void {
       handOver();
       destination.flushSync();

@@ -22,7 +22,11 @@ const tests = spawn(
   // Programs that tests start by their names, such as npm, run on it, too.
   {
     cwd: repository,
-    env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` },
+    env: {
+      ...process.env,
+      PATH: `${bin}:${process.env["PATH"]}`,
+      SLUICE_TEST_BUILT_BY: process.version,
+    },
     stdio: "inherit",
   },
 );

@@ -35,7 +35,7 @@ const works = `
 
 The real clients call a real Sluice, in front of simulated providers that refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
 
-Each client calls tools over two turns; SDKs also stream and ask for structured output. Sluice must record exactly the tokens that the provider counts. With OpenAI and Anthropic, each client also leaves a stream, waits for a *slot* (room under a cap on requests in flight), and meets an exhausted limit. Agents also fail over within a session, compact it, and search the web with [Sluice's search](web-search.md).
+Each client calls tools over two turns; SDKs also stream and ask for structured output. Sluice must record exactly the tokens that the provider counts. With OpenAI and Anthropic, each client also leaves a stream, waits for a *slot* (room under a cap on requests in flight), and meets an exhausted limit. Agents also fail over within a session, compact it, and use [Sluice's web search](web-search.md).
 
 - ✓: all of it works
 - ○: fails without Sluice in the same way; the reason is below
