@@ -75,7 +75,7 @@ async function overtakenByMs(url: string): Promise<number> {
 await withProcesses("waiting", async (processes, dir) => {
   const { clients: count, requests: max, period } = options;
   const { proxy } = await startConfigured(processes, dir, {
-    server: { master_key: masterKey },
+    server: { host: "127.0.0.1", port: 0, master_key: masterKey },
     providers: { simulator: { type: "simulator", models: ["fast"] } },
     waiting: { paths: [`/team=${waitSeconds}:${waitSeconds}`] },
     rate_limits: {
