@@ -169,15 +169,21 @@ t.test("streams go on while their daemon is replaced, and end at the cap", async
   isBounded(t, "/daemon", { charged: tokens, before });
 });
 
-/** Requests until the cap is used, after the daemon has waited whether the proxy comes back. */
-const refill = (path: string): Promise<number> =>
-  until(
+/**
+ * Requests until the cap is used, after the daemon has waited whether the proxy comes back: the
+ * tokens that are used then, and how many requests were admitted.
+ */
+async function refill(path: string): Promise<{ tokens: number; admitted: number }> {
+  let admitted = 0;
+  const tokens = await until(
     async () => {
-      await ask(url, path);
+      if ((await ask(url, path)).status === 200) admitted++;
       return used(path, -1);
     },
     (now) => now > 0.97 * tokensMax,
   );
+  return { tokens, admitted };
+}
 
 interface Record {
   readonly status: number;
@@ -222,15 +228,19 @@ for (const [path, how, kill] of [
     const answers = await killedStreams(path, kill);
     const broken = answers.filter(({ status, finish }) => status === 200 && finish === "");
     t.ok(broken.length > 0);
-    const tokens = await refill(path);
+    const { tokens, admitted } = await refill(path);
     const passedOn = got.get(path)!;
     t.ok(passedOn <= tokensMax * (1 + passed), `${passedOn} tokens are passed on`);
     t.ok(tokens >= passedOn, `${tokens} are charged`);
+    const begun = answers.filter(({ status }) => status === 200).length;
     const records = await until(
-      async () => (await recordsOf(path)).filter(({ status }) => status === 599),
-      ({ length }) => length >= broken.length,
+      () => recordsOf(path),
+      ({ length }) => length >= begun + admitted,
     );
-    t.ok(records.every(({ estimated }) => estimated));
+    // The proxy may have ended a stream whose last bytes its client didn't get.
+    const interrupted = records.filter(({ status }) => status === 599);
+    t.ok(interrupted.length > broken.length / 2, `${interrupted.length} of ${broken.length}`);
+    t.ok(interrupted.every(({ estimated }) => estimated));
   });
 
 t.test("after both were killed, nothing is held, and all of the cap can be used", async (t) => {
