@@ -97,7 +97,7 @@ t.test("one budget, spent on two hosts", { skip }, async (t) => {
 
   const reset = await a.admin("POST", "budgets/reset-one", {
     user_path: "/team",
-    period: `${agesSeconds}s`,
+    period_seconds: agesSeconds,
   });
   t.equal(reset.status, 200, JSON.stringify(reset.body));
   for (const host of [...all, fresh])

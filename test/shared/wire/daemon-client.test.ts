@@ -281,11 +281,11 @@ t.test(
       ["hang-up", "lost"],
     ] as const) {
       const daemon = await startFakeDaemon(t, { onAdmin });
-      const client = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 });
+      const client = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 1000 });
       const { message } = await troubleOf(client.call("status", null));
       t.notMatch(message, /may have been made/, "a question has no effect");
       client.close();
-      const changing = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 });
+      const changing = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 1000 });
       t.match(
         await troubleOf(changing.call("rate-limits.reset", {})),
         { trouble, message: /; the change may have been made, or may still be$/ },
